@@ -1,0 +1,16 @@
+# Flags that every target shares. Results must have the same bits everywhere: the compiler never
+# contracts a * b + c by itself (fma is written where it is meant) and never reorders sums.
+add_compile_options(-Wall -Wextra -ffp-contract=off -fno-math-errno)
+if(RAPT_NATIVE)
+  add_compile_options(-march=native)
+  add_compile_definitions(HWY_COMPILE_ONLY_STATIC)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  add_compile_options(-march=x86-64-v2)
+endif()
+if(RAPT_SANITIZE)
+  add_compile_options(-fsanitize=${RAPT_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${RAPT_SANITIZE})
+endif()
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()

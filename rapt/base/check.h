@@ -35,7 +35,8 @@ std::string concat(const Args&... args) {
 // expected: check(gamma.shape() == d, "layer_norm: gamma is ", gamma.shape(), ", expected ", d).
 template <class E = InvalidArgument, class... Args>
 void check(bool ok, const Args&... args) {
-  if (!ok) [[unlikely]] throw E(concat(args...));
+  if (!ok) [[unlikely]]
+    throw E(concat(args...));
 }
 
 }  // namespace rapt

@@ -34,7 +34,8 @@ size_t Lengths::find(size_t row) const {
   const auto& offsets = table_->offsets;
   // The last sequence that starts at or before the row; empty sequences before it are skipped.
   return static_cast<size_t>(std::upper_bound(offsets.begin(), offsets.end(), row) -
-                             offsets.begin()) - 1;
+                             offsets.begin()) -
+         1;
 }
 
 RowKey Lengths::key(size_t row) const {

@@ -11,7 +11,7 @@
 namespace rapt {
 
 struct Sequence {
-  uint64_t id = 0;    // < 2^48. Training: line (stream: window) number; decoding: hash of source ids
+  uint64_t id = 0;  // < 2^48. Training: line (stream: window) number; decoding: hash of source ids
   uint32_t size = 0;  // rows in this call: a sentence, a prompt, or 1 when decoding
   uint32_t past = 0;  // position of its first row = its rows already in the cache
 };

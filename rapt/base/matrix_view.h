@@ -17,8 +17,8 @@ class MatrixView {
     assert(stride >= cols);
   }
   template <class U>
-    requires(std::is_same_v<const U, T>)
-  MatrixView(MatrixView<U> other)  // NOLINT: a view of const is what a mutable one converts to
+  requires(std::is_same_v<const U, T>)
+      MatrixView(MatrixView<U> other)  // NOLINT: a view of const is what a mutable one converts to
       : MatrixView(other.data(), other.rows(), other.cols(), other.stride()) {}
 
   T* data() const { return data_; }

@@ -40,7 +40,8 @@ constexpr uint32_t site_of(std::string_view name) {
 // The key of one operation: one Philox call on (stream, site, update) under the seed.
 constexpr uint64_t op_key(uint64_t seed, Stream stream, uint32_t site, uint64_t update) {
   const PhiloxBlock b = philox({static_cast<uint32_t>(update), static_cast<uint32_t>(update >> 32),
-                                site, static_cast<uint32_t>(stream)}, seed);
+                                site, static_cast<uint32_t>(stream)},
+                               seed);
   return uint64_t{b[1]} << 32 | b[0];
 }
 
@@ -57,7 +58,8 @@ constexpr int16_t draw16(uint64_t key, RowKey row, uint32_t column, uint32_t hea
   return static_cast<int16_t>(column % 2 == 0 ? word & 0xffff : word >> 16);
 }
 
-// A probability as n / 65536: dropped when draw < n - 32768; kept values are scaled to keep the mean.
+// A probability as n / 65536: dropped when draw < n - 32768; kept values are scaled to keep the
+// mean.
 struct DropRate {
   uint32_t n = 0;  // < 65536; 0 turns dropout off
   static constexpr DropRate of(double p) { return {static_cast<uint32_t>(p * 65536.0 + 0.5)}; }

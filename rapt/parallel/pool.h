@@ -15,8 +15,8 @@ template <class R, class... Args>
 class FunctionRef<R(Args...)> {
  public:
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
-  FunctionRef(const F& f)  // NOLINT: implicit on purpose
+  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
+      FunctionRef(const F& f)  // NOLINT: implicit on purpose
       : object_(&f), call_([](const void* o, Args... args) -> R {
           return (*static_cast<const F*>(o))(std::forward<Args>(args)...);
         }) {}

@@ -1,0 +1,80 @@
+// Texts to train on: an index of line offsets, 8 bytes a line, never the strings; lines are read
+// where they lie, so a corpus may be larger than memory. Opening a corpus reads it once and checks
+// it whole: errors come before the first update, not in the middle of the night.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rapt/base/file.h"
+
+namespace rapt {
+
+struct CorpusOptions {
+  size_t max_line_bytes = size_t{1} << 20;  // a longer line counts as a too long item
+  fs::path cache;  // where a .gz is unpacked, once; empty: $XDG_CACHE_HOME/rapt or ~/.cache/rapt
+};
+
+// The plain file behind a path: itself, or the unpacked copy of a gzip file (known by its first
+// bytes). The copy is found again by the file's place, size and time of change.
+fs::path unpacked(const fs::path& path, const fs::path& cache = {});
+
+// Lines by number. Valid UTF-8 (else IoError with file, line and byte); a byte order mark is
+// skipped;
+// "\r\n" counts as one; the last newline may be missing. An empty file is an IoError. Thread-safe.
+class LineFile {
+ public:
+  explicit LineFile(const fs::path& path, const CorpusOptions& options = {});
+  uint64_t size() const;
+  std::string line(uint64_t i) const;  // i from 0; without its newline
+  bool too_long(uint64_t i) const;     // over max_line_bytes
+  const std::string& name() const;     // the path as given
+
+ private:
+  struct Index;
+  std::shared_ptr<const Index> index_;
+};
+
+// Pairs of lines, from two files of equal length or one TSV of two columns. Cheap to copy.
+class ParallelCorpus {
+ public:
+  struct Pair {
+    std::string source, target;
+  };
+  // One path: TSV, each line exactly one tab. Two: source, target. Throws InvalidArgument for
+  // another number, IoError for files of different length (says both counts) and for a line without
+  // its tab.
+  static ParallelCorpus open(const std::vector<fs::path>& paths, const CorpusOptions& options = {});
+
+  uint64_t size() const { return source_.size(); }
+  Pair pair(uint64_t i) const;
+  bool too_long(uint64_t i) const;
+  std::string name() const;  // "train.tsv" or "a.en, a.de"
+
+ private:
+  ParallelCorpus(std::vector<LineFile> files);
+  LineFile source_;
+  std::shared_ptr<const LineFile> target_;  // null: TSV
+};
+
+// One text, newlines included, in chunks: its lines, where a line of more than 64 KiB counts as
+// several (cut after a space where there is one, never in a code point).
+class TextStream {
+ public:
+  struct Chunk {
+    std::string text;
+    bool newline;  // a newline follows
+  };
+  explicit TextStream(const fs::path& path, const CorpusOptions& options = {});
+  uint64_t chunks() const;
+  Chunk chunk(uint64_t i) const;
+  uint64_t line(uint64_t chunk) const;  // from 1, for messages
+  const std::string& name() const;
+
+ private:
+  struct Index;
+  std::shared_ptr<const Index> index_;
+};
+
+}  // namespace rapt

@@ -1,0 +1,116 @@
+#include "rapt/tensor/memory.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace rapt {
+namespace {
+
+constexpr size_t kSmallest = 64, kHugePage = size_t{2} << 20;
+constexpr size_t kClasses = 8 * 48;
+constexpr size_t kReach = 2;  // a free block may be this many classes (up to 25 %) too large
+
+// Class c holds blocks of (8 + c % 8) << (c / 8 + 3) bytes: 64, 72, … 120, 128, 144, …
+constexpr size_t class_bytes(size_t c) { return (8 + c % 8) << (c / 8 + 3); }
+constexpr size_t class_of(size_t bytes) {
+  bytes = std::max(bytes, kSmallest);
+  const size_t exponent = static_cast<size_t>(std::bit_width(bytes)) - 1;  // 2^exponent <= bytes
+  const size_t step = size_t{1} << (exponent - 3);
+  return (exponent - 6) * 8 + (bytes - (size_t{1} << exponent) + step - 1) / step;
+}
+static_assert(class_of(64) == 0 && class_of(65) == 1 && class_bytes(class_of(1000)) >= 1000);
+
+constexpr size_t alignment_of(size_t bytes) { return bytes >= kHugePage ? kHugePage : 64; }
+
+void* system_allocate(size_t bytes) {
+  void* memory = ::operator new (bytes, std::align_val_t{alignment_of(bytes)});
+#if defined(__linux__)
+  if (bytes >= kHugePage) madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+  return memory;
+}
+
+void system_free(Block* block) {
+  const size_t bytes = sizeof(Block) + class_bytes(block->size_class);
+  block->~Block();
+  ::operator delete (block, std::align_val_t{alignment_of(bytes)});
+}
+
+}  // namespace
+
+MemoryPool::MemoryPool() : free_(kClasses, nullptr) {}
+MemoryPool::~MemoryPool() { trim(); }
+
+MemoryPool& MemoryPool::process() {
+  static MemoryPool* pool = new MemoryPool;  // never destroyed: tensors of static life may remain
+  return *pool;
+}
+
+Block* MemoryPool::allocate(size_t bytes) {
+  const size_t wanted = class_of(bytes);
+  if (wanted >= kClasses) throw std::bad_alloc();
+  const std::lock_guard lock(mutex_);
+  const auto count_use = [&](size_t c) {
+    stats_.bytes_in_use += class_bytes(c);
+    stats_.peak_bytes_in_use = std::max(stats_.peak_bytes_in_use, stats_.bytes_in_use);
+  };
+  for (size_t c = wanted; c <= wanted + kReach && c < kClasses; ++c) {
+    Block* block = free_[c];
+    if (block == nullptr) continue;
+    free_[c] = std::exchange(block->next, nullptr);
+    block->references.store(1, std::memory_order_relaxed);
+    count_use(c);
+    return block;
+  }
+  auto* block = new (system_allocate(sizeof(Block) + class_bytes(wanted))) Block;
+  block->size_class = static_cast<uint32_t>(wanted);
+  block->pool = this;
+  ++stats_.system_allocations;
+  stats_.bytes += class_bytes(wanted);
+  count_use(wanted);
+  return block;
+}
+
+void MemoryPool::release(Block* block) {
+  const std::lock_guard lock(mutex_);
+  block->next = std::exchange(free_[block->size_class], block);
+  stats_.bytes_in_use -= class_bytes(block->size_class);
+}
+
+void MemoryPool::trim() {
+  const std::lock_guard lock(mutex_);
+  for (Block*& head : free_) {
+    while (head != nullptr) {
+      Block* block = std::exchange(head, head->next);
+      stats_.bytes -= class_bytes(block->size_class);
+      system_free(block);
+    }
+  }
+}
+
+MemoryPool::Stats MemoryPool::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void MemoryPool::reset_peak() {
+  const std::lock_guard lock(mutex_);
+  stats_.peak_bytes_in_use = stats_.bytes_in_use;
+}
+
+void BlockRef::drop() {
+  if (block_ == nullptr) return;
+  if (block_->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (block_->pool != nullptr) {
+    block_->pool->release(block_);
+  } else {
+    delete block_;
+  }
+}
+
+}  // namespace rapt

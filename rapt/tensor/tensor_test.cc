@@ -45,7 +45,7 @@ TEST(Tensor, BorrowedMemoryKeepsItsOwner) {
 
 TEST(MemoryPool, GivesAlignedBlocksAndUsesThemAgain) {
   MemoryPool pool;
-  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{65}, size_t{1000}, size_t{3} << 20}) {
+  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{80}, size_t{1000}, size_t{3} << 20}) {
     const float* first = nullptr;
     for (int i = 0; i < 3; ++i) {
       const Tensor t(pool, {bytes / 4});

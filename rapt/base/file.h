@@ -61,7 +61,6 @@ class LineReader {
  private:
   bool fill();      // one read; false at the end
   bool has_line();  // a newline is buffered, or the end was met
-  void skip_mark();
 
   int fd_;
   bool owns_;
@@ -87,7 +86,7 @@ class AtomicFile {
   void commit();
 
  private:
-  void flush();
+  void put(std::string_view text);
   fs::path path_, staged_;
   int fd_;
   std::string buffer_;

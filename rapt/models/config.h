@@ -1,0 +1,121 @@
+// Every choice that changes what a model computes. config.json holds all of them; a missing or an
+// unknown key is an error, so that a model never runs with other mathematics than it was trained
+// with. Sizes of vocabularies are not here: they are those of the vocabulary files.
+#pragma once
+#include "rapt/base/options.h"
+#include "rapt/io/json.h"
+#include "rapt/kernels/activation.h"
+
+namespace rapt {
+
+enum class Architecture { kEncoderDecoder, kDecoder };
+enum class NormOrder {
+  kPost,  // LayerNorm(x + SubLayer(x)), the paper's
+  kPre,   // x + SubLayer(LayerNorm(x))
+};
+enum class Positions { kSinusoidal, kLearned, kNone };
+enum class PositionLayout {
+  kInterleaved,  // sin and cos in turn, as in the paper
+  kHalves,       // first all sin, then all cos, as in fairseq and Marian
+};
+enum class Tie {
+  kNone,     // three tables
+  kDecoder,  // target embedding = output projection (Press and Wolf, 2017)
+  kAll,      // and the source embedding: needs a joint vocabulary
+};
+enum class InitWeights {
+  kXavier,  // uniform, as nn.Transformer; embeddings N(0, 1 / d_model)
+  kNormal,  // N(0, init_std) for all matrices, as GPT-2
+};
+
+template <>
+inline constexpr auto kNames<Architecture> = names<Architecture>(
+    {{Architecture::kEncoderDecoder, "encoder-decoder"}, {Architecture::kDecoder, "decoder"}});
+template <>
+inline constexpr auto kNames<NormOrder> = names<NormOrder>({{NormOrder::kPost, "post"},
+                                                            {NormOrder::kPre, "pre"}});
+template <>
+inline constexpr auto kNames<Positions> = names<Positions>({{Positions::kSinusoidal, "sinusoidal"},
+                                                            {Positions::kLearned, "learned"},
+                                                            {Positions::kNone, "none"}});
+template <>
+inline constexpr auto kNames<PositionLayout> = names<PositionLayout>(
+    {{PositionLayout::kInterleaved, "interleaved"}, {PositionLayout::kHalves, "halves"}});
+template <>
+inline constexpr auto kNames<Tie> =
+    names<Tie>({{Tie::kNone, "none"}, {Tie::kDecoder, "decoder"}, {Tie::kAll, "all"}});
+template <>
+inline constexpr auto kNames<InitWeights> = names<InitWeights>({{InitWeights::kXavier, "xavier"},
+                                                                {InitWeights::kNormal, "normal"}});
+template <>
+inline constexpr auto kNames<kernels::Activation> =
+    names<kernels::Activation>({{kernels::Activation::kRelu, "relu"},
+                                {kernels::Activation::kGelu, "gelu"},
+                                {kernels::Activation::kGeluTanh, "gelu_tanh"},
+                                {kernels::Activation::kSilu, "silu"}});
+
+struct ModelConfig {
+  Architecture architecture = Architecture::kEncoderDecoder;
+  size_t d_model = 256;
+  size_t heads = 4;
+  size_t d_ff = 1024;
+  size_t encoder_layers = 3, decoder_layers = 3;
+  NormOrder norm_order = NormOrder::kPost;
+  float norm_eps = 1e-5f;
+  bool final_norm = true;  // after each stack, as in nn.Transformer
+  kernels::Activation activation = kernels::Activation::kRelu;
+  Positions positions = Positions::kSinusoidal;
+  PositionLayout position_layout = PositionLayout::kInterleaved;
+  size_t max_positions = 1024;
+  bool scale_embedding = true;  // times sqrt(d_model)
+  Tie tie = Tie::kDecoder;
+  bool output_bias = false;
+  float dropout_embedding = 0.1f, dropout_attention = 0.1f;
+  float dropout_activation = 0.1f, dropout_residual = 0.1f;
+
+  size_t head_dim() const { return d_model / heads; }
+  bool has_encoder() const { return architecture == Architecture::kEncoderDecoder; }
+  // Throws InvalidArgument: a number out of its range, d_model not divisible by heads.
+  void validate() const;
+
+  template <class Self, class Visitor>
+  static void fields(Self& c, Visitor&& visit) {
+    visit("architecture", c.architecture, "encoder-decoder for pairs, decoder for one text");
+    visit("d_model", c.d_model, Range{1, 1 << 16}, "width of the model");
+    visit("heads", c.heads, Range{1, 1024}, "attention heads; must divide d_model");
+    visit("d_ff", c.d_ff, Range{1, 1 << 18}, "inner width of the feed-forward network");
+    visit("encoder_layers", c.encoder_layers, Range{0, 1024}, "layers of the encoder");
+    visit("decoder_layers", c.decoder_layers, Range{1, 1024}, "layers of the decoder");
+    visit("norm_order", c.norm_order,
+          "post: LayerNorm(x + f(x)), the paper's; pre: x + f(LayerNorm(x))");
+    visit("norm_eps", c.norm_eps, Range{0, 1}, "added to the variance in LayerNorm");
+    visit("final_norm", c.final_norm, "LayerNorm after each stack, as in nn.Transformer");
+    visit("activation", c.activation, "of the feed-forward network");
+    visit("positions", c.positions, "how the model knows the order");
+    visit("position_layout", c.position_layout, "of sinusoidal positions");
+    visit("max_positions", c.max_positions, Range{1, 1 << 24}, "longest sentence, in tokens");
+    visit("scale_embedding", c.scale_embedding, "embeddings times sqrt(d_model)");
+    visit("tie", c.tie, "which embeddings and output projection are one matrix");
+    visit("output_bias", c.output_bias, "a bias in the output projection");
+    visit("dropout_embedding", c.dropout_embedding, Range{0, 0.99},
+          "dropout after embedding and positions");
+    visit("dropout_attention", c.dropout_attention, Range{0, 0.99}, "dropout of attention weights");
+    visit("dropout_activation", c.dropout_activation, Range{0, 0.99},
+          "dropout inside the feed-forward network");
+    visit("dropout_residual", c.dropout_residual, Range{0, 0.99},
+          "dropout of each sub-layer's output");
+  }
+};
+
+// How new weights are drawn: not part of what a trained model computes.
+struct InitOptions {
+  InitWeights init_weights = InitWeights::kXavier;
+  float init_std = 0.02f;
+  uint64_t seed = 1;
+};
+
+Json to_json(const ModelConfig& config);
+// Reads the keys of `fields`; throws IoError naming the file and the key.
+ModelConfig config_of_json(const JsonObject& object);
+
+}  // namespace rapt

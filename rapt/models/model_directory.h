@@ -1,0 +1,26 @@
+// A model is a directory: config.json (architecture and text processing), model.safetensors
+// (readable by the Python package of that name), vocabulary files.
+#pragma once
+#include "rapt/models/transformer.h"
+#include "rapt/text/text_processor.h"
+
+namespace rapt {
+
+inline constexpr int64_t kFormatVersion = 1;
+
+struct Model {
+  Transformer transformer;
+  TextProcessor text;
+};
+
+// Throws IoError: a missing file, another version, a tensor that is missing, unknown or of another
+// shape; the message names the file and what to do.
+Model load_model(const fs::path& directory);
+// The same text and configuration with other weights, for example those of a checkpoint.
+Model load_model(const fs::path& directory, const fs::path& weights);
+
+void save_config(const fs::path& directory, const ModelConfig& config, const TextProcessor& text);
+void save_weights(const fs::path& file, const ParameterSet& parameters);  // atomically
+void load_weights(const fs::path& file, ParameterSet& parameters);
+
+}  // namespace rapt

@@ -1,0 +1,71 @@
+// What decoding keeps between steps: for each hypothesis the list of slots that hold its keys and
+// values, shared with the hypotheses that it forked from; for each sentence the keys and values of
+// cross attention. Allocated once.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rapt/base/lengths.h"
+#include "rapt/tensor/tensor.h"
+
+namespace rapt {
+
+// Rows of K and V of all layers, by slot. Lists of slots are copied when beams are reordered; keys
+// never move. A slot is free again when the last list that holds it has gone.
+class KVCache {
+ public:
+  KVCache(size_t layers, size_t width, size_t slots, MemoryPool& memory = MemoryPool::process());
+
+  uint32_t open(uint64_t id);                                       // a sequence joins; its index
+  std::span<const int32_t> append(uint32_t sequence, size_t rows);  // new slots; throws when full
+  std::span<const int32_t> slots(uint32_t sequence) const;          // all, by position
+  // New sequence i continues parents[i]; sequences that are nobody's parent leave.
+  void reorder(std::span<const uint32_t> parents);
+  size_t sequences() const { return lists_.size(); }
+  uint64_t id(uint32_t sequence) const { return lists_[sequence].id; }
+  size_t free_slots() const { return free_.size(); }
+
+  Tensor keys(size_t layer) const { return keys_[layer]; }      // [slots, width]
+  Tensor values(size_t layer) const { return values_[layer]; }  // [slots, width]
+
+ private:
+  struct List {
+    uint64_t id;
+    std::vector<int32_t> slots;
+  };
+  std::vector<Tensor> keys_, values_;
+  std::vector<List> lists_;
+  std::vector<int32_t> free_;
+  std::vector<uint32_t> users_;  // by slot: lists that hold it
+};
+
+// The cross-attention memory of one sentence: of each layer K and V, [source rows, d_model] each.
+struct SourceMemory {
+  uint64_t id = 0;
+  size_t rows = 0;
+  std::vector<Tensor> keys, values;
+};
+
+class State {
+ public:
+  State(size_t layers, size_t width, size_t slots);
+
+  size_t hypotheses() const { return cache_.sequences(); }
+  uint64_t id(size_t hypothesis) const { return cache_.id(static_cast<uint32_t>(hypothesis)); }
+  // Beams: new hypothesis i continues parents[i]. Finished sentences leave by having no heir.
+  void reorder(std::span<const uint32_t> parents);
+
+  KVCache& cache() { return cache_; }
+  const std::shared_ptr<const SourceMemory>& source(size_t hypothesis) const {
+    return sources_[hypothesis];
+  }
+  void add(uint64_t id, std::shared_ptr<const SourceMemory> source);  // null when decoder-only
+
+ private:
+  KVCache cache_;
+  std::vector<std::shared_ptr<const SourceMemory>> sources_;  // by hypothesis
+};
+
+}  // namespace rapt

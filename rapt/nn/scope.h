@@ -1,0 +1,68 @@
+// Names of parameters: modules take a Scope and declare what they own.
+//   Linear(scope / "linear1", d_model, d_ff) owns "….linear1.weight" and "….linear1.bias".
+// Names and shapes are those of the state dict of PyTorch's nn.Transformer.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rapt/ops/weight.h"
+
+namespace rapt {
+
+// Fills a new parameter: fan_in and fan_out are those of its matrix.
+struct Init {
+  enum class Kind { kZeros, kOnes, kXavierUniform, kNormal } kind = Kind::kZeros;
+  float std = 0;  // of kNormal
+  static Init zeros() { return {}; }
+  static Init ones() { return {Kind::kOnes}; }
+  static Init xavier() { return {Kind::kXavierUniform}; }
+  static Init normal(float std) { return {Kind::kNormal, std}; }
+};
+
+// All parameters of a model, in the order of their declaration; tied ones once.
+class ParameterSet {
+ public:
+  explicit ParameterSet(uint64_t seed) : seed_(seed) {}
+  ParameterSet(const ParameterSet&) = delete;
+  ParameterSet& operator=(const ParameterSet&) = delete;
+
+  size_t size() const { return order_.size(); }
+  Parameter& operator[](size_t i) { return *order_[i]; }
+  const Parameter& operator[](size_t i) const { return *order_[i]; }
+  Parameter* find(std::string_view name) const;  // also by a second name; null if unknown
+  size_t elements() const;                       // of all, tied ones once
+  // Second names: {second, first}.
+  const std::vector<std::pair<std::string, std::string>>& ties() const { return ties_; }
+
+ private:
+  friend class Scope;
+  uint64_t seed_;
+  std::vector<std::unique_ptr<Parameter>> order_;
+  std::map<std::string, Parameter*, std::less<>> by_name_;
+  std::vector<std::pair<std::string, std::string>> ties_;
+  std::map<uint32_t, std::string> sites_;
+};
+
+class Scope {
+ public:
+  explicit Scope(ParameterSet& set, std::string name = "") : set_(&set), name_(std::move(name)) {}
+
+  Scope operator/(std::string_view child) const;  // "encoder" / "layers" / "0"
+  const std::string& name() const { return name_; }
+  // A duplicate name throws InvalidArgument. References stay valid as long as the set.
+  Parameter& parameter(std::string_view name, Shape shape, Init init) const;  // no weight decay
+  Weight& weight(std::string_view name, size_t out, size_t in, Init init) const;
+  void tie(std::string_view name, Weight& weight) const;  // a second name, stored once
+  // The dropout site `name` of this module; a collision of two sites throws.
+  uint32_t site(std::string_view name) const;
+
+ private:
+  ParameterSet* set_;
+  std::string name_;
+};
+
+}  // namespace rapt

@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Whole nn.Transformer models in float64, for tests/transformer_golden_test.cc to compare with.
+
+Needs PyTorch 2.13, NumPy and safetensors; the tests need none of them. From the top of the tree:
+    python3 tests/goldens/make_transformer.py
+
+Each case becomes <case>.safetensors with
+    parameter.*, gradient.*  all parameters (rounded to float32 before use) and the loss's gradients
+    updated.*                some of the parameters after 20 steps of AdamW
+    logits                   [target rows, vocabulary], before the first step
+    source_ids, target_in, target_out   sentence after sentence, without padding
+The file transformer.json has the configurations, lengths, losses and learning rates, and the errors that
+PyTorch itself makes when it computes the same in float32: the scale of the test's tolerances.
+
+Sentences have different lengths. PyTorch sees them padded, with masks; only rows that are tokens
+are kept, so padding must have no influence whatever.
+"""
+
+import json
+import math
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+FOLDER = Path(__file__).parent
+PAD = 0
+STEPS = 20
+
+BASE = {
+    "architecture": "encoder-decoder", "d_model": 16, "heads": 2, "d_ff": 32,
+    "encoder_layers": 2, "decoder_layers": 2, "norm_order": "post", "final_norm": True,
+    "norm_eps": 1e-5, "activation": "relu", "tie": "none", "output_bias": True,
+    "source_vocabulary": 23, "target_vocabulary": 19, "label_smoothing": 0.1,
+    "source_lengths": [7, 3, 1, 5], "target_lengths": [4, 6, 2, 1],
+    "lr": 0.002, "beta1": 0.9, "beta2": 0.98, "eps": 1e-8,
+    "weight_decay": 0.05, "decay": "matrices", "clip": 0.0, "seed": 1,
+}
+CASES = {
+    "post_relu": {"decay": "all"},
+    "pre_gelu": {"norm_order": "pre", "activation": "gelu", "heads": 4, "d_ff": 40, "seed": 2},
+    # All three vocabularies are one tensor; no final norms, as in the paper.
+    "post_gelu_tied": {"activation": "gelu", "tie": "all", "final_norm": False,
+                       "target_vocabulary": 23, "weight_decay": 0.0, "seed": 3},
+    # Depths that differ, a head of odd width, no smoothing, no bias at the end.
+    "pre_relu_tied_decoder": {"norm_order": "pre", "d_model": 20, "heads": 4, "encoder_layers": 1,
+                              "tie": "decoder", "output_bias": False, "label_smoothing": 0.0,
+                              "norm_eps": 1e-3, "clip": 0.5, "seed": 4},
+    "decoder_only": {"architecture": "decoder", "norm_order": "pre", "activation": "gelu",
+                     "encoder_layers": 0, "heads": 4, "tie": "decoder", "clip": 1.0, "seed": 5},
+}
+
+
+def sinusoids(length, d_model):
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(the same)."""
+    i = torch.arange(0, d_model, 2, dtype=torch.float64)
+    angles = torch.arange(length, dtype=torch.float64)[:, None] * 10000.0 ** (-i / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).reshape(length, d_model)
+
+
+def causal(length):
+    return torch.ones(length, length, dtype=torch.bool).triu(1)
+
+
+class Model(nn.Module):
+    """Embeddings, positions and output projection around PyTorch's own layers."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        d_model, final_norm = config["d_model"], config["final_norm"]
+        layer = {"d_model": d_model, "nhead": config["heads"], "dim_feedforward": config["d_ff"],
+                 "dropout": 0.0, "activation": config["activation"], "batch_first": True,
+                 "norm_first": config["norm_order"] == "pre", "layer_norm_eps": config["norm_eps"]}
+
+        def norm():
+            return nn.LayerNorm(d_model, eps=config["norm_eps"]) if final_norm else None
+
+        def stack(kind, name):
+            return nn.TransformerEncoder(kind(**layer), config[f"{name}_layers"], norm(),
+                                         enable_nested_tensor=False)
+
+        if config["architecture"] == "encoder-decoder":
+            self.source_embedding = nn.Embedding(config["source_vocabulary"], d_model)
+            self.encoder = stack(nn.TransformerEncoderLayer, "encoder")
+            self.decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**layer),
+                                                 config["decoder_layers"], norm())
+        else:
+            self.decoder = stack(nn.TransformerEncoderLayer, "decoder")
+        self.target_embedding = nn.Embedding(config["target_vocabulary"], d_model)
+        self.output = nn.Linear(d_model, config["target_vocabulary"], bias=config["output_bias"])
+        if config["tie"] != "none":
+            self.output.weight = self.target_embedding.weight
+        if config["tie"] == "all":
+            self.output.weight = self.target_embedding.weight = self.source_embedding.weight
+
+    def initialise(self, generator):
+        """Values of a trained model's size, none of them special: no zero bias, no unit gamma."""
+        for name, parameter in self.named_parameters():
+            values = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+            if "norm" in name:
+                values = values * 0.2 + (1.0 if name.endswith("weight") else 0.0)
+            elif parameter.dim() == 1:
+                values *= 0.1
+            else:
+                values *= parameter.shape[-1] ** -0.5
+            parameter.data = values.float().to(parameter.dtype)
+
+    def embed(self, embedding, ids):
+        d_model = self.config["d_model"]
+        positions = sinusoids(ids.shape[1], d_model).to(embedding.weight.dtype)
+        return embedding(ids) * math.sqrt(d_model) + positions
+
+    def forward(self, batch):
+        target = self.embed(self.target_embedding, batch["target_in"])
+        mask, padded = causal(target.shape[1]), batch["target_padded"]
+        if self.config["architecture"] == "decoder":
+            y = self.decoder(target, mask=mask, src_key_padding_mask=padded)
+        else:
+            source = self.embed(self.source_embedding, batch["source"])
+            memory = self.encoder(source, src_key_padding_mask=batch["source_padded"])
+            y = self.decoder(target, memory, tgt_mask=mask, tgt_key_padding_mask=padded,
+                             memory_key_padding_mask=batch["source_padded"])
+        return self.output(y[~padded])  # the rows that are tokens, sentence after sentence
+
+    def loss(self, batch):
+        """Mean over target tokens; smoothing spreads epsilon over the whole vocabulary."""
+        return cross_entropy(self(batch), batch["target_out"][~batch["target_padded"]],
+                             label_smoothing=self.config["label_smoothing"])
+
+
+def pad(lengths, vocabulary, generator):
+    """Random ids [sentences, longest], and where they are padding."""
+    padded = torch.arange(max(lengths))[None, :] >= torch.tensor(lengths)[:, None]
+    ids = torch.randint(1, vocabulary, padded.shape, generator=generator)
+    return ids.masked_fill(padded, PAD), padded
+
+
+def make_batch(config, generator):
+    batch = {}
+    if config["architecture"] == "encoder-decoder":
+        batch["source"], batch["source_padded"] = pad(
+            config["source_lengths"], config["source_vocabulary"], generator)
+    for name in ("target_in", "target_out"):
+        batch[name], batch["target_padded"] = pad(
+            config["target_lengths"], config["target_vocabulary"], generator)
+    return batch
+
+
+def optimizer_of(model, config):
+    parameters = list(model.parameters())
+    matrices = [p for p in parameters if p.dim() > 1 or config["decay"] == "all"]
+    others = [p for p in parameters if p.dim() == 1 and config["decay"] != "all"]
+    groups = [{"params": matrices, "weight_decay": config["weight_decay"]},
+              {"params": others, "weight_decay": 0.0}]
+    return torch.optim.AdamW([group for group in groups if group["params"]], lr=config["lr"],
+                             betas=(config["beta1"], config["beta2"]), eps=config["eps"])
+
+
+def run(config, dtype):
+    """Everything that a golden holds, computed in one precision; the numbers come as float64."""
+    generator = torch.Generator().manual_seed(config["seed"])
+    model = Model(config).to(dtype)
+    model.initialise(generator)
+    batch = make_batch(config, generator)
+    named = dict(model.named_parameters())
+    result = {"batch": batch, "logits": model(batch).detach().double(),
+              "parameters": {name: p.detach().double().clone() for name, p in named.items()}}
+    optimizer = optimizer_of(model, config)
+    losses, norms = [], []
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        loss = model.loss(batch)
+        loss.backward()
+        if step == 0:
+            result["gradients"] = {name: p.grad.double().clone() for name, p in named.items()}
+        norms.append(nn.utils.clip_grad_norm_(named.values(), config["clip"] or math.inf).item())
+        losses.append(loss.item())
+        optimizer.step()
+    losses.append(model.loss(batch).item())
+    return {**result, "losses": losses, "grad_norms": norms,
+            "updated": {name: p.detach().double().clone() for name, p in named.items()}}
+
+
+def chosen(name):
+    """Parameters whose values after the steps are kept. Not in_proj_bias: the loss does not depend on
+    the bias of the keys, so its gradient is rounding alone, which AdamW brings to full size."""
+    return "layers.1." not in name and "in_proj_bias" not in name
+
+
+def relative(x, y):
+    """|x - y| / |y|, Euclidean."""
+    return ((x - y).norm() / y.norm()).item()
+
+
+def float32_errors(exact, single):
+    """The largest relative error over the tensors of PyTorch's float32; of the updates, that of w20 - w0."""
+    def moved(result, name):
+        return result["updated"][name] - result["parameters"][name]
+    names = exact["parameters"]
+    return {
+        "loss": max(abs(x - y) for x, y in zip(single["losses"], exact["losses"])),
+        "logits": relative(single["logits"], exact["logits"]),
+        "gradients": max(relative(single["gradients"][n], exact["gradients"][n]) for n in names),
+        "updates": max(relative(moved(single, n), moved(exact, n)) for n in names if chosen(n)),
+    }
+
+
+def tensors_of(result):
+    batch = result["batch"]
+    tensors = {"logits": result["logits"].float()}
+    for kind, values in (("parameter", result["parameters"]), ("gradient", result["gradients"]),
+                         ("updated", result["updated"])):
+        for name, value in values.items():
+            if kind != "updated" or chosen(name):
+                tensors[f"{kind}.{name}"] = value.float().contiguous()
+    for name, padded in (("source", "source_padded"), ("target_in", "target_padded"),
+                         ("target_out", "target_padded")):
+        if name in batch:
+            ids = "source_ids" if name == "source" else name
+            tensors[ids] = batch[name][~batch[padded]].int()
+    return tensors
+
+
+def main():
+    torch.set_num_threads(1)
+    index = {}
+    for name, changes in CASES.items():
+        config = {**BASE, **changes}
+        exact, single = run(config, torch.float64), run(config, torch.float32)
+        save_file(tensors_of(exact), FOLDER / f"{name}.safetensors", metadata={"format": "pt"})
+        index[name] = {**config, "losses": exact["losses"], "grad_norms": exact["grad_norms"],
+                       "float32_errors": float32_errors(exact, single)}
+        print(name, exact["losses"][0], exact["losses"][-1], index[name]["float32_errors"])
+    (FOLDER / "transformer.json").write_text(json.dumps(index, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

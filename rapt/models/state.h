@@ -62,6 +62,7 @@ class State {
     return sources_[hypothesis];
   }
   void add(uint64_t id, std::shared_ptr<const SourceMemory> source);  // null when decoder-only
+  void clear();  // no hypotheses, all slots free
 
  private:
   KVCache cache_;

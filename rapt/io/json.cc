@@ -22,9 +22,7 @@ class Builder : public nlohmann::json_sax<Json> {
   bool boolean(bool value) override { return put(value); }
   bool number_integer(int64_t value) override { return put(value); }
   bool number_unsigned(uint64_t value) override { return put(value); }
-  bool number_float(double value, const std::string& text) override {
-    return std::isfinite(value) ? put(value) : stop("number out of range: " + printable(text, 40));
-  }
+  bool number_float(double value, const std::string&) override { return put(value); }
   bool string(std::string& value) override { return put(std::move(value)); }
   bool binary(Json::binary_t&) override { return stop("binary value"); }
   bool start_object(size_t) override { return open(Json::object()); }
@@ -32,13 +30,17 @@ class Builder : public nlohmann::json_sax<Json> {
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   bool key(std::string& name) override {
+    // An ordered object looks keys up one by one: bounded, so that time is.
+    if (stack_.back()->size() == kMaxKeys) return stop(concat("more than ", kMaxKeys, " keys"));
     if (stack_.back()->contains(name)) return stop("repeated key \"" + printable(name, 80) + '"');
     key_ = std::move(name);
     return true;
   }
   bool parse_error(size_t position, const std::string&,
-                   const nlohmann::detail::exception&) override {
-    return stop(concat("invalid JSON at byte ", position));
+                   const nlohmann::detail::exception& error) override {
+    constexpr int kNumberOverflow = 406;
+    return stop(concat(error.id == kNumberOverflow ? "number out of range" : "invalid JSON",
+                       " at byte ", position));
   }
 
  private:
@@ -69,6 +71,7 @@ class Builder : public nlohmann::json_sax<Json> {
     return true;
   }
 
+  static constexpr size_t kMaxKeys = 4096;
   size_t max_depth_;
   Json root_;
   std::vector<Json*> stack_;
@@ -85,6 +88,8 @@ Json parse_json(std::string_view text, std::string_view name, JsonLimits limits)
   check<IoError>(text.size() <= limits.bytes, name, ": ", text.size(),
                  " bytes of JSON, expected at most ", limits.bytes);
   check_utf8(text, name, 0);
+  // The parser takes a NUL for the end of the text.
+  check<IoError>(text.find('\0') == std::string_view::npos, name, ": NUL byte in JSON");
   Builder builder(limits.depth);
   if (!Json::sax_parse(text.begin(), text.end(), &builder)) {
     throw IoError(concat(name, ": ", builder.error()));

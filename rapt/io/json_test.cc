@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cmath>
-#include <limits>
 
 #include "rapt/base/check.h"
 #include "rapt/base/philox.h"
@@ -33,6 +33,7 @@ TEST(Json, RefusesWhatIsDamagedOrAmbiguous) {
   error("{\"x\":{\"a\":1,\"a\":2}}", "repeated key \"a\"");
   error("[1e999]", "number out of range");
   error("\"\xFF\"", "invalid UTF-8 at byte 2");
+  error(std::string_view("{}\0", 3), "NUL byte");
   error("[NaN]", "invalid JSON");
 }
 
@@ -42,6 +43,9 @@ TEST(Json, LimitsSizeAndDepth) {
   EXPECT_THAT([] { parse("[[1]]", {.depth = 1}); },
               ThrowsMessage<IoError>(HasSubstr("more than 1 levels")));
   EXPECT_THROW(parse(std::string(1000000, '[')), IoError);
+  std::string keys;
+  for (int i = 0; i < 5000; ++i) keys += concat(i == 0 ? "{" : ",", '"', i, "\":0");
+  EXPECT_THAT([&] { parse(keys + "}"); }, ThrowsMessage<IoError>(HasSubstr("more than 4096 keys")));
 }
 
 TEST(Json, BuildsTheDocumentInItsOrder) {
@@ -95,11 +99,11 @@ TEST(Json, FloatsAreWrittenShortestAndReadBack) {
   for (uint32_t i = 0; i < 20000; ++i) {
     const float x = std::bit_cast<float>(philox({i, 0, 0, 0}, 1)[0]);
     if (!std::isfinite(x)) continue;
-    EXPECT_EQ(static_cast<float>(parse("[" + shortest(x) + "]")[0].get<double>()), x);
+    EXPECT_EQ(static_cast<float>(parse(concat("[", shortest(x), "]"))[0].get<double>()), x);
     EXPECT_EQ(static_cast<float>(parse(Json::array({json_number(x)}).dump())[0].get<double>()), x);
   }
   for (const double x : {5e-324, 1.7976931348623157e308, 1.0 / 3, -0.0}) {
-    EXPECT_EQ(parse("[" + shortest(x) + "]")[0].get<double>(), x);
+    EXPECT_EQ(parse(concat("[", shortest(x), "]"))[0].get<double>(), x);
   }
 }
 

@@ -32,7 +32,7 @@ struct StoredTensor {
 class SafetensorsFile {
  public:
   static constexpr uint64_t kMaxHeader = 100'000'000;  // as in the reference
-  static constexpr size_t kMaxTensors = size_t{1} << 20, kMaxRank = 8, kMaxName = 512;
+  static constexpr size_t kMaxTensors = size_t{1} << 17, kMaxRank = 8, kMaxName = 512;
 
   explicit SafetensorsFile(const fs::path& path);  // reads and checks the header
 

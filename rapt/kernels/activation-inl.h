@@ -1,0 +1,34 @@
+// The activations of activation.h for one SIMD target. Include after foreach_target.h.
+#if defined(RAPT_KERNELS_ACTIVATION_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RAPT_KERNELS_ACTIVATION_INL_H_
+#undef RAPT_KERNELS_ACTIVATION_INL_H_
+#else
+#define RAPT_KERNELS_ACTIVATION_INL_H_
+#endif
+
+#include "rapt/kernels/activation.h"
+#include "rapt/kernels/simd_math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rapt::kernels::HWY_NAMESPACE {
+
+template <Activation kActivation>
+HWY_INLINE Vec activate(Vec x) {
+  if constexpr (kActivation == Activation::kNone) {
+    return x;
+  } else if constexpr (kActivation == Activation::kRelu) {
+    return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(F32())), x);
+  } else if constexpr (kActivation == Activation::kGelu) {
+    return hn::Mul(x, normal_cdf(x));
+  } else if constexpr (kActivation == Activation::kGeluTanh) {
+    const Vec c1 = hn::Set(F32(), 1.5957691216f), c3 = hn::Set(F32(), 0.0713548162726f);
+    return hn::Mul(x, sigmoid(hn::Mul(x, hn::MulAdd(c3, hn::Mul(x, x), c1))));
+  } else {
+    static_assert(kActivation == Activation::kSilu);
+    return hn::Mul(x, sigmoid(x));
+  }
+}
+
+}  // namespace rapt::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // RAPT_KERNELS_ACTIVATION_INL_H_

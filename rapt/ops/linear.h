@@ -1,0 +1,20 @@
+// The linear layer with its activation (docs/math/linear.md):
+//   z = x W^T + b     y = act(z)        W [out, in], b [out] or none
+//   dz = dy * act'(z)     dx = dz W     dW += dz^T x     db += sum over rows of dz
+#pragma once
+#include "rapt/autograd/context.h"
+#include "rapt/kernels/activation.h"
+#include "rapt/ops/weight.h"
+
+namespace rapt::ops {
+
+// x [rows, in], y [rows, out]. Inference uses the packed form if there is one; recording with a
+// packed weight throws InvalidArgument, as do shapes that do not fit.
+Var linear(Context& ctx, const Var& x, const Weight& w, const Parameter* bias,
+           kernels::Activation activation = kernels::Activation::kNone);
+
+// The same for a matrix that is no parameter of a model.
+Var linear(Context& ctx, const Var& x, const Var& w, const Var* bias,
+           kernels::Activation activation = kernels::Activation::kNone);
+
+}  // namespace rapt::ops

@@ -5,10 +5,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "rapt/base/philox.h"
 #include "rapt/ops/weight.h"
 
 namespace rapt {
@@ -21,12 +23,24 @@ struct Init {
   static Init ones() { return {Kind::kOnes}; }
   static Init xavier() { return {Kind::kXavierUniform}; }
   static Init normal(float std) { return {Kind::kNormal, std}; }
+  bool is_random() const { return kind == Kind::kXavierUniform || kind == Kind::kNormal; }
+};
+
+// How a model's parameters get their first values. They depend on a parameter's name and the seed
+// alone, not on what else there is.
+struct Initializer {
+  uint64_t seed = 0;
+  std::optional<Init> matrices = {};  // instead of what modules ask for: matrices and embeddings
+  bool values = true;                 // false: names and shapes only, values are loaded later
+
+  static Initializer none() { return {.values = false}; }
 };
 
 // All parameters of a model, in the order of their declaration; tied ones once.
 class ParameterSet {
  public:
-  explicit ParameterSet(uint64_t seed) : seed_(seed) {}
+  explicit ParameterSet(uint64_t seed) : initializer_{.seed = seed} {}
+  explicit ParameterSet(const Initializer& initializer) : initializer_(initializer) {}
   ParameterSet(const ParameterSet&) = delete;
   ParameterSet& operator=(const ParameterSet&) = delete;
 
@@ -35,16 +49,22 @@ class ParameterSet {
   const Parameter& operator[](size_t i) const { return *order_[i]; }
   Parameter* find(std::string_view name) const;  // also by a second name; null if unknown
   size_t elements() const;                       // of all, tied ones once
+  const std::vector<Weight*>& weights() const { return weights_; }  // the matrices among them
   // Second names: {second, first}.
   const std::vector<std::pair<std::string, std::string>>& ties() const { return ties_; }
 
  private:
   friend class Scope;
-  uint64_t seed_;
+  Tensor new_value(const std::string& name, Shape shape, Init init);
+  void add(const std::string& name, Parameter* parameter);
+  uint32_t claim_site(Stream stream, const std::string& name);
+
+  Initializer initializer_;
   std::vector<std::unique_ptr<Parameter>> order_;
+  std::vector<Weight*> weights_;
   std::map<std::string, Parameter*, std::less<>> by_name_;
   std::vector<std::pair<std::string, std::string>> ties_;
-  std::map<uint32_t, std::string> sites_;
+  std::map<std::pair<Stream, uint32_t>, std::string> sites_;  // of random bits
 };
 
 class Scope {

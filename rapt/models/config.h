@@ -5,19 +5,12 @@
 #include "rapt/base/options.h"
 #include "rapt/io/json.h"
 #include "rapt/kernels/activation.h"
+#include "rapt/nn/layer_options.h"
+#include "rapt/nn/positions.h"
 
 namespace rapt {
 
 enum class Architecture { kEncoderDecoder, kDecoder };
-enum class NormOrder {
-  kPost,  // LayerNorm(x + SubLayer(x)), the paper's
-  kPre,   // x + SubLayer(LayerNorm(x))
-};
-enum class Positions { kSinusoidal, kLearned, kNone };
-enum class PositionLayout {
-  kInterleaved,  // sin and cos in turn, as in the paper
-  kHalves,       // first all sin, then all cos, as in fairseq and Marian
-};
 enum class Tie {
   kNone,     // three tables
   kDecoder,  // target embedding = output projection (Press and Wolf, 2017)

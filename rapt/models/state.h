@@ -32,13 +32,17 @@ class KVCache {
 
  private:
   struct List {
-    uint64_t id;
+    uint64_t id = 0;
     std::vector<int32_t> slots;
   };
+  List take_spare(uint64_t id);  // an empty list, with the memory of one that has left
+  void give_back(List&& list);
+
   std::vector<Tensor> keys_, values_;
-  std::vector<List> lists_;
-  std::vector<int32_t> free_;
+  std::vector<List> lists_, next_, spare_;
+  std::vector<int32_t> free_;    // the next to be given is the last
   std::vector<uint32_t> users_;  // by slot: lists that hold it
+  std::vector<uint32_t> heirs_;  // by sequence, while reordering
 };
 
 // The cross-attention memory of one sentence: of each layer K and V, [source rows, d_model] each.
@@ -50,7 +54,8 @@ struct SourceMemory {
 
 class State {
  public:
-  State(size_t layers, size_t width, size_t slots);
+  // `width`: of a row of K. `slots`: rows of all hypotheses together.
+  State(size_t layers, size_t width, size_t slots, MemoryPool& memory = MemoryPool::process());
 
   size_t hypotheses() const { return cache_.sequences(); }
   uint64_t id(size_t hypothesis) const { return cache_.id(static_cast<uint32_t>(hypothesis)); }
@@ -58,15 +63,17 @@ class State {
   void reorder(std::span<const uint32_t> parents);
 
   KVCache& cache() { return cache_; }
+  const KVCache& cache() const { return cache_; }
   const std::shared_ptr<const SourceMemory>& source(size_t hypothesis) const {
     return sources_[hypothesis];
   }
-  void add(uint64_t id, std::shared_ptr<const SourceMemory> source);  // null when decoder-only
+  // A hypothesis joins at the end of the list. `source` is null when decoder-only.
+  void add(uint64_t id, std::shared_ptr<const SourceMemory> source);
   void clear();  // no hypotheses, all slots free
 
  private:
   KVCache cache_;
-  std::vector<std::shared_ptr<const SourceMemory>> sources_;  // by hypothesis
+  std::vector<std::shared_ptr<const SourceMemory>> sources_, next_;  // by hypothesis
 };
 
 }  // namespace rapt

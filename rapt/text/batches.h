@@ -100,7 +100,4 @@ class BatchPlan {
   std::unique_ptr<Impl> impl_;
 };
 
-// Position `i` of a random order of 0 … n - 1. Pure; i < n.
-uint64_t permuted(uint64_t i, uint64_t n, uint64_t key);
-
 }  // namespace rapt

@@ -13,19 +13,20 @@ namespace rapt {
 
 struct CorpusOptions {
   size_t max_line_bytes = size_t{1} << 20;  // a longer line counts as a too long item
-  fs::path cache;  // where a .gz is unpacked, once; empty: $XDG_CACHE_HOME/rapt or ~/.cache/rapt
+  fs::path cache =
+      {};  // where a .gz is unpacked, once; empty: $XDG_CACHE_HOME/rapt or ~/.cache/rapt
 };
 
 // The plain file behind a path: itself, or the unpacked copy of a gzip file (known by its first
 // bytes). The copy is found again by the file's place, size and time of change.
 fs::path unpacked(const fs::path& path, const fs::path& cache = {});
 
-// Lines by number. Valid UTF-8 (else IoError with file, line and byte); a byte order mark is
-// skipped;
-// "\r\n" counts as one; the last newline may be missing. An empty file is an IoError. Thread-safe.
+// Lines by number. Valid UTF-8 (else IoError with file, line and byte); a byte order mark is skipped;
+// "\r\n" counts as one; the last newline may be missing. An empty file is an IoError, and so is, when
+// `columns` is not 0, a line that has not that many columns between tabs. Thread-safe.
 class LineFile {
  public:
-  explicit LineFile(const fs::path& path, const CorpusOptions& options = {});
+  explicit LineFile(const fs::path& path, const CorpusOptions& options = {}, size_t columns = 0);
   uint64_t size() const;
   std::string line(uint64_t i) const;  // i from 0; without its newline
   bool too_long(uint64_t i) const;     // over max_line_bytes
@@ -53,7 +54,7 @@ class ParallelCorpus {
   std::string name() const;  // "train.tsv" or "a.en, a.de"
 
  private:
-  ParallelCorpus(std::vector<LineFile> files);
+  ParallelCorpus(LineFile source, std::shared_ptr<const LineFile> target);
   LineFile source_;
   std::shared_ptr<const LineFile> target_;  // null: TSV
 };
@@ -66,6 +67,7 @@ class TextStream {
     std::string text;
     bool newline;  // a newline follows
   };
+  static constexpr uint64_t kMaxChunk = uint64_t{1} << 16;  // bytes
   explicit TextStream(const fs::path& path, const CorpusOptions& options = {});
   uint64_t chunks() const;
   Chunk chunk(uint64_t i) const;

@@ -29,9 +29,10 @@ using PieceCounts = std::unordered_map<std::string, uint64_t, StringHash, std::e
 struct SpecialIds {
   std::optional<int32_t> pad = 0;
   int32_t bos = 1, eos = 2, unk = 3;
-  int32_t decoder_start = 1;        // what a target starts with
-  std::vector<int32_t> suppressed;  // never produced. <unk> is not among them: decoding adds it
-                                    // unless it is allowed
+  int32_t decoder_start = 1;  // what a target starts with
+  std::vector<int32_t> suppressed =
+      {};  // never produced. <unk> is not among them: decoding adds it
+           // unless it is allowed
   bool operator==(const SpecialIds&) const = default;
 };
 

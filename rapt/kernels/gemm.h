@@ -38,7 +38,7 @@ struct Gemm {
 };
 
 // op(B) as panels of 32 columns, [ceil(n / 32)][k][32], the last one padded with zeros. The format
-// is the same for every target. The memory is borrowed, best aligned to 64 bytes.
+// is the same for every target. The memory is borrowed.
 struct PackedB {
   static constexpr size_t kWidth = 32;
   static size_t floats(size_t n, size_t k) { return (n + kWidth - 1) / kWidth * kWidth * k; }
@@ -51,7 +51,7 @@ struct PackedB {
   }
 };
 
-// Packs op(B) into `memory` of PackedB::floats(n, k).
+// Packs op(B) into `memory` of PackedB::floats(n, k), aligned to 64 bytes.
 PackedB pack_b(Op op, MatrixView<const float> b, std::span<float> memory, Pool& pool);
 
 void gemm(const Gemm& g, Pool& pool);                    // packs what it needs, in scratch

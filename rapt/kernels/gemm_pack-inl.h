@@ -1,0 +1,153 @@
+// Packing for the matrix product, for one SIMD target: panels of op(B) and of op(A) in the order in
+// which the micro-kernel reads them. Include after foreach_target.h.
+#if defined(RAPT_KERNELS_GEMM_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RAPT_KERNELS_GEMM_PACK_INL_H_
+#undef RAPT_KERNELS_GEMM_PACK_INL_H_
+#else
+#define RAPT_KERNELS_GEMM_PACK_INL_H_
+#endif
+
+#include <cstddef>
+#include <cstring>
+
+#include "rapt/kernels/gemm_tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rapt::kernels::HWY_NAMESPACE {
+namespace product {
+
+#if HWY_TARGET == HWY_SCALAR
+HWY_INLINE void transpose_square(const float* from, size_t, float* to, size_t) { *to = *from; }
+#else
+// Transposes 4 x 4 elements within each block of 128 bits.
+HWY_INLINE void transpose_blocks(Vec& v0, Vec& v1, Vec& v2, Vec& v3) {
+  const F32 d;
+  const hn::Repartition<uint64_t, F32> d64;
+  const auto lo01 = hn::BitCast(d64, hn::InterleaveLower(d, v0, v1));
+  const auto hi01 = hn::BitCast(d64, hn::InterleaveUpper(d, v0, v1));
+  const auto lo23 = hn::BitCast(d64, hn::InterleaveLower(d, v2, v3));
+  const auto hi23 = hn::BitCast(d64, hn::InterleaveUpper(d, v2, v3));
+  v0 = hn::BitCast(d, hn::InterleaveLower(d64, lo01, lo23));
+  v1 = hn::BitCast(d, hn::InterleaveUpper(d64, lo01, lo23));
+  v2 = hn::BitCast(d, hn::InterleaveLower(d64, hi01, hi23));
+  v3 = hn::BitCast(d, hn::InterleaveUpper(d64, hi01, hi23));
+}
+
+// to[k * to_row + j] = from[j * ld + k] for j, k < lanes
+HWY_INLINE void transpose_square(const float* HWY_RESTRICT from, size_t ld, float* HWY_RESTRICT to,
+                                 size_t to_row) {
+  const F32 d;
+  Vec v[kLanes];
+#pragma GCC unroll 16
+  for (size_t j = 0; j < kLanes; ++j) v[j] = hn::LoadU(d, from + j * ld);
+#pragma GCC unroll 4
+  for (size_t j = 0; j < kLanes; j += 4) transpose_blocks(v[j], v[j + 1], v[j + 2], v[j + 3]);
+    // Now block q of v[4 p + r] holds the elements j = 4 p ... 4 p + 3 of k = 4 q + r.
+#if HWY_MAX_BYTES >= 64
+#pragma GCC unroll 4
+  for (size_t r = 0; r < 4; ++r) {
+    const Vec p0 = v[r], p1 = v[4 + r], p2 = v[8 + r], p3 = v[12 + r];
+    const Vec x0 = hn::ConcatLowerLower(d, p2, p0), x1 = hn::ConcatUpperUpper(d, p2, p0);
+    const Vec y0 = hn::ConcatLowerLower(d, p3, p1), y1 = hn::ConcatUpperUpper(d, p3, p1);
+    hn::Store(hn::OddEvenBlocks(hn::SwapAdjacentBlocks(y0), x0), d, to + r * to_row);
+    hn::Store(hn::OddEvenBlocks(y0, hn::SwapAdjacentBlocks(x0)), d, to + (4 + r) * to_row);
+    hn::Store(hn::OddEvenBlocks(hn::SwapAdjacentBlocks(y1), x1), d, to + (8 + r) * to_row);
+    hn::Store(hn::OddEvenBlocks(y1, hn::SwapAdjacentBlocks(x1)), d, to + (12 + r) * to_row);
+  }
+#elif HWY_MAX_BYTES == 32
+#pragma GCC unroll 4
+  for (size_t r = 0; r < 4; ++r) {
+    hn::Store(hn::ConcatLowerLower(d, v[4 + r], v[r]), d, to + r * to_row);
+    hn::Store(hn::ConcatUpperUpper(d, v[4 + r], v[r]), d, to + (4 + r) * to_row);
+  }
+#else
+  for (size_t r = 0; r < 4; ++r) hn::Store(v[r], d, to + r * to_row);
+#endif
+}
+#endif  // HWY_TARGET == HWY_SCALAR
+
+// Requests the lines of p[0, n) some iterations before they are read. Packing walks through memory
+// with large strides, which hardware prefetchers do not follow across pages.
+constexpr size_t kAhead = 8;
+HWY_INLINE void prefetch(const float* p, size_t n) {
+  for (size_t i = 0; i < n; i += 16) hwy::Prefetch(p + i);
+}
+
+// One panel of B for kNT: to[k][32] = b[j][k] for j < cols, zero behind them.
+inline void pack_panel_transposed(const float* HWY_RESTRICT b, size_t ldb, size_t cols,
+                                  size_t k_count, float* HWY_RESTRICT to) {
+  if (cols < kPanel) std::memset(to, 0, k_count * kPanel * sizeof(float));
+  size_t j = 0;
+  for (; j + kLanes <= cols; j += kLanes) {
+    const float* from = b + j * ldb;
+    size_t k = 0;
+    for (; k + kLanes <= k_count; k += kLanes) {
+#pragma GCC unroll 16
+      for (size_t i = 0; i < kLanes; ++i) hwy::Prefetch(from + i * ldb + k + 64);
+      transpose_square(from + k, ldb, to + k * kPanel + j, kPanel);
+    }
+    for (; k < k_count; ++k) {
+      for (size_t i = 0; i < kLanes; ++i) to[k * kPanel + j + i] = from[i * ldb + k];
+    }
+  }
+  for (; j < cols; ++j) {
+    for (size_t k = 0; k < k_count; ++k) to[k * kPanel + j] = b[j * ldb + k];
+  }
+}
+
+// Panels of B for kNN and kTN: to[j / 32][k][32] = b[k][j] for j < cols, zero behind them. The
+// panels are `panel` apart. Reads each row of B once, from left to right.
+inline void pack_panels(const float* HWY_RESTRICT b, size_t ldb, size_t cols, size_t k_count,
+                        float* HWY_RESTRICT to, size_t panel) {
+  const F32 d;
+  const size_t whole = cols / kPanel * kPanel, rest = cols - whole;
+  for (size_t k = 0; k < k_count; ++k, b += ldb, to += kPanel) {
+    if (k + kAhead < k_count) prefetch(b + kAhead * ldb, cols);
+    float* HWY_RESTRICT out = to;
+    for (size_t j = 0; j < whole; j += kPanel, out += panel) {
+#pragma GCC unroll 8
+      for (size_t i = 0; i < kPanel; i += kLanes) {
+        hn::Store(hn::LoadU(d, b + j + i), d, out + i);
+      }
+    }
+    if (rest != 0) {
+      std::memset(out, 0, kPanel * sizeof(float));
+      std::memcpy(out, b + whole, rest * sizeof(float));
+    }
+  }
+}
+
+// Rows of op(A) in a packed panel, and floats from one such panel to the next: panels are written
+// side by side, and the gap keeps them from falling into the same set of the L1 cache.
+constexpr size_t kPackedRows = (kRows + kLanes - 1) / kLanes * kLanes;
+constexpr size_t packed_a_stride(size_t k_count) { return k_count * kPackedRows + 16; }
+
+// kTN: A is k x m. Copies the row panels [first, last) of op(A) to [panel][k][kPackedRows].
+inline void pack_a_transposed(const float* HWY_RESTRICT a, size_t lda, size_t m,
+                              const RowPanels& rows, size_t first, size_t last, size_t k_count,
+                              float* HWY_RESTRICT to) {
+  const F32 d;
+  size_t starts[kMaxGroup + 1];
+  for (size_t p = first; p <= last; ++p) starts[p - first] = rows.begin(p);
+  const size_t begin = starts[0], size = starts[last - first] - begin;
+  for (size_t k = 0; k < k_count; ++k, a += lda, to += kPackedRows) {
+    if (k + kAhead < k_count) prefetch(a + kAhead * lda + begin, size);
+    const size_t readable = (k_count - 1 - k) * lda + m;  // of this row and those below it
+    float* HWY_RESTRICT out = to;
+    for (size_t p = 0; p < last - first; ++p, out += packed_a_stride(k_count)) {
+      const size_t i = starts[p];
+      if (i + kPackedRows <= readable) {
+        for (size_t q = 0; q < kPackedRows; q += kLanes) {
+          hn::Store(hn::LoadU(d, a + i + q), d, out + q);
+        }
+      } else {
+        std::memcpy(out, a + i, (starts[p + 1] - i) * sizeof(float));
+      }
+    }
+  }
+}
+
+}  // namespace product
+}  // namespace rapt::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // RAPT_KERNELS_GEMM_PACK_INL_H_

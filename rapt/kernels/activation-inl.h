@@ -29,6 +29,31 @@ HWY_INLINE Vec activate(Vec x) {
   }
 }
 
+// dx = dy * act'(x); `saved` is the output for kRelu, else x.
+template <Activation kActivation>
+HWY_INLINE Vec activate_backward(Vec saved, Vec dy) {
+  const F32 f32;
+  if constexpr (kActivation == Activation::kNone) {
+    return dy;
+  } else if constexpr (kActivation == Activation::kRelu) {
+    return hn::IfThenZeroElse(hn::Le(saved, hn::Zero(f32)), dy);
+  } else if constexpr (kActivation == Activation::kGelu) {
+    const Vec exponent = hn::Mul(hn::Mul(saved, saved), hn::Set(f32, -0.5f));
+    const Vec density = hn::Mul(exp_nonpositive(exponent), hn::Set(f32, 0.3989422804f));
+    return hn::Mul(dy, hn::MulAdd(saved, density, normal_cdf(saved)));
+  } else {
+    Vec w = saved, slope = hn::Set(f32, 1.0f);
+    if constexpr (kActivation == Activation::kGeluTanh) {
+      const Vec c1 = hn::Set(f32, 1.5957691216f), square = hn::Mul(saved, saved);
+      w = hn::Mul(saved, hn::MulAdd(hn::Set(f32, 0.0713548162726f), square, c1));
+      slope = hn::MulAdd(hn::Set(f32, 3 * 0.0713548162726f), square, c1);
+    }
+    const Vec s = sigmoid(w);
+    const Vec bend = hn::Mul(hn::Mul(saved, slope), hn::NegMulAdd(s, s, s));  // x w' s (1 - s)
+    return hn::Mul(dy, hn::Add(s, bend));
+  }
+}
+
 }  // namespace rapt::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // RAPT_KERNELS_ACTIVATION_INL_H_

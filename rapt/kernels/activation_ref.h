@@ -9,7 +9,10 @@ namespace rapt::kernels {
 template <class T>
 T activation_ref(Activation activation, T x) {
   using std::erf, std::exp;
-  const auto sigmoid = [](T v) { return T(1) / (T(1) + exp(-v)); };
+  const auto sigmoid = [](T v) {  // neither form overflows
+    const T e = exp(v < T(0) ? v : -v);
+    return (v < T(0) ? e : T(1)) / (T(1) + e);
+  };
   switch (activation) {
     case Activation::kNone:
       return x;

@@ -19,6 +19,10 @@ class Var {
   int32_t node() const { return node_; }
   bool constant() const { return node_ == kConstant; }
 
+  // The variable without its value, for a backward function that does not read it: what it captures
+  // stays in memory until then.
+  Var place() const { return Var(value_.without_memory(), node_); }
+
   const Shape& shape() const { return value_.shape(); }
   size_t size() const { return value_.size(); }
   size_t rows() const { return value_.rows(); }

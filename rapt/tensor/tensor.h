@@ -44,6 +44,11 @@ class Tensor {
   Tensor reshape(Shape shape) const;                  // the same memory
   Tensor slice_rows(size_t begin, size_t end) const;  // rows of matrix(), the same memory
   Tensor clone(MemoryPool& pool = MemoryPool::process()) const;
+  Tensor without_memory() const {  // its shape alone; empty()
+    Tensor t;
+    t.shape_ = shape_;
+    return t;
+  }
   // No other handle sees this memory, so it may be changed in place.
   bool unique() const { return block_.unique(); }
 

@@ -26,7 +26,7 @@ struct Array {
 template <class F>
 auto by_row(const F& f) {
   return [f]<class T, class... More>(const Array<T>& x, const More&... more) {
-    const auto row = [](const Array<T>& a, size_t r) {
+    const auto row = []<class U>(const Array<U>& a, size_t r) {
       return a.shape.rank() < 2 ? a.row(0) : a.row(r);
     };
     Array<T> y;

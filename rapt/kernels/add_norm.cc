@@ -1,0 +1,94 @@
+#include "rapt/kernels/add_norm.h"
+
+#include "rapt/kernels/partials.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "rapt/kernels/add_norm.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "rapt/kernels/dropout-inl.h"
+#include "rapt/kernels/layer_norm-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rapt::kernels::HWY_NAMESPACE {
+
+void AddNorm(MatrixView<const float> x, MatrixView<const float> sub, const RowDropout& dropout,
+             std::span<const float> gamma, std::span<const float> beta, float eps,
+             MatrixView<float> s, MatrixView<float> y, NormStats stats, size_t begin, size_t end,
+             float* scratch) {
+  for_each_row(dropout, begin, end, x.cols(), scratch, [&](size_t r, const auto& factors) HWY_ATTR {
+    const auto add = [](Vec a, Vec b, Vec m) HWY_ATTR { return hn::MulAdd(b, m, a); };
+    const float total = map_sum(add, s.row(r), x.row(r), sub.row(r), factors);
+    const Moments m = normalize(s.row(r), total, gamma, beta, eps, y.row(r));
+    stats.mean[r] = m.mean;
+    stats.rstd[r] = m.rstd;
+  });
+}
+
+void AddNormBackward(MatrixView<const float> s, std::span<const float> gamma, NormStats stats,
+                     MatrixView<const float> dy, MatrixView<const float> ds,
+                     const RowDropout& dropout, const AddNormGradient& gradient,
+                     std::span<float> dgamma, std::span<float> dbeta, size_t begin, size_t end,
+                     float* scratch) {
+  const auto row = [&](size_t r, const auto& out, const auto& finish, const auto&... more)
+                       HWY_ATTR {
+                         normalize_backward(s.row(r), gamma, {stats.mean[r], stats.rstd[r]},
+                                            dy.row(r), out, dgamma, dbeta, finish, more...);
+                       };
+  const auto add = [](Vec g, Vec residual) HWY_ATTR { return std::array{hn::Add(g, residual)}; };
+  const auto drop = [](Vec g, Vec residual, Vec m) HWY_ATTR {
+    const Vec dx = hn::Add(g, residual);
+    return std::array{dx, hn::Mul(dx, m)};
+  };
+  const auto run = [&](const auto& residual) HWY_ATTR {
+    if (!dropout.on()) {
+      for (size_t r = begin; r < end; ++r) row(r, std::array{gradient.dx.row(r)}, add, residual(r));
+      return;
+    }
+    for_each_row(dropout, begin, end, s.cols(), scratch,
+                 [&](size_t r, const auto& factors) HWY_ATTR {
+                   const std::array out{gradient.dx.row(r), gradient.dsub.row(r)};
+                   row(r, out, drop, residual(r), factors);
+                 });
+  };
+  if (ds.data() == nullptr) {
+    run([](size_t) { return Constant{0.0f}; });
+  } else {
+    run([&](size_t r) { return ds.row(r); });
+  }
+}
+
+}  // namespace rapt::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rapt::kernels {
+
+HWY_EXPORT(AddNorm);
+HWY_EXPORT(AddNormBackward);
+
+void add_norm(MatrixView<const float> x, MatrixView<const float> sub, const RowDropout& dropout,
+              std::span<const float> gamma, std::span<const float> beta, float eps,
+              MatrixView<float> s, MatrixView<float> y, NormStats stats, Pool& pool) {
+  dropout_blocks(x.rows(), x.cols(), pool, [&](size_t begin, size_t end, float* scratch) {
+    HWY_DYNAMIC_DISPATCH(AddNorm)
+    (x, sub, dropout, gamma, beta, eps, s, y, stats, begin, end, scratch);
+  });
+}
+
+void add_norm_backward(MatrixView<const float> s, std::span<const float> gamma, NormStats stats,
+                       MatrixView<const float> dy, MatrixView<const float> ds,
+                       const RowDropout& dropout, const AddNormGradient& gradient, Pool& pool) {
+  const size_t d = s.cols();
+  dropout_blocks(s.rows(), d, pool, [&](size_t begin, size_t end, float* scratch) {
+    const std::span<float> sums = gradient.partial.row(begin / kRowBlock);
+    std::ranges::fill(sums, 0.0f);
+    HWY_DYNAMIC_DISPATCH(AddNormBackward)
+    (s, gamma, stats, dy, ds, dropout, gradient, sums.first(d), sums.subspan(d), begin, end,
+     scratch);
+  });
+  add_partials(gradient.partial.slice_cols(0, d), gradient.dgamma, pool);
+  add_partials(gradient.partial.slice_cols(d, 2 * d), gradient.dbeta, pool);
+}
+
+}  // namespace rapt::kernels
+#endif  // HWY_ONCE

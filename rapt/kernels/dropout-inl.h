@@ -1,0 +1,104 @@
+// The dropout factors of a row, for one SIMD target: neighbouring columns of one row are the draws.
+#if defined(RAPT_KERNELS_DROPOUT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RAPT_KERNELS_DROPOUT_INL_H_
+#undef RAPT_KERNELS_DROPOUT_INL_H_
+#else
+#define RAPT_KERNELS_DROPOUT_INL_H_
+#endif
+
+#include <cstdint>
+
+#include "rapt/kernels/dropout.h"
+#include "rapt/kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rapt::kernels::HWY_NAMESPACE {
+namespace philox {
+
+using U32 = hn::ScalableTag<uint32_t>;
+using U64 = hn::RepartitionToWide<U32>;
+using Words = hn::Vec<U32>;
+
+// Each word sits in the low half of a 64-bit lane; MulEven ignores the high half.
+HWY_INLINE void round(Words (&c)[4], uint32_t k0, uint32_t k1) {
+  const U32 u32;
+  const Words p0 = hn::BitCast(u32, hn::MulEven(hn::Set(u32, kPhiloxM0), c[0]));
+  const Words p1 = hn::BitCast(u32, hn::MulEven(hn::Set(u32, kPhiloxM1), c[2]));
+  // The shuffle brings the high half down; it runs beside the products, a shift would not.
+  c[0] = hn::Xor(hn::Xor(hn::Shuffle2301(p1), c[1]), hn::Set(u32, k0));
+  c[2] = hn::Xor(hn::Xor(hn::Shuffle2301(p0), c[3]), hn::Set(u32, k1));
+  c[1] = p1;
+  c[3] = p0;
+}
+
+// The draws of kLanes groups of eight columns, in order of columns.
+HWY_INLINE void draw(uint64_t key, RowKey row, uint32_t group, int16_t* draws) {
+  const U32 u32;
+  const PhiloxBlock counter = draw_counter(group, row);
+  Words even[4], odd[4];
+  for (size_t i = 0; i < 4; ++i) even[i] = odd[i] = hn::Set(u32, counter[i]);
+  even[0] = hn::Add(even[0], hn::Iota(u32, 0));
+  odd[0] = hn::BitCast(u32, hn::ShiftRight<32>(hn::BitCast(U64(), even[0])));
+  uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
+  for (int i = 0; i < kPhiloxRounds; ++i, k0 += kPhiloxW0, k1 += kPhiloxW1) {
+    round(even, k0, k1);
+    round(odd, k0, k1);
+  }
+  Words word[4];
+  HWY_UNROLL(4) for (size_t i = 0; i < 4; ++i) {
+    const Words high = hn::BitCast(u32, hn::ShiftLeft<32>(hn::BitCast(U64(), odd[i])));
+    word[i] = hn::OddEven(high, even[i]);
+  }
+  // Word w of a group holds its columns 2 w and 2 w + 1, the lower half first.
+  hn::StoreInterleaved4(word[0], word[1], word[2], word[3], u32,
+                        reinterpret_cast<uint32_t*>(draws));
+}
+
+}  // namespace philox
+
+// The factors m of a row: 0 or 1 / (1 - p).
+class DropoutFactors {
+ public:
+  HWY_INLINE DropoutFactors(const int16_t* draws, DropRate rate)
+      : draws_(draws),
+        limit_(hn::Set(I32(), static_cast<int32_t>(rate.n) - 32768)),
+        scale_(hn::Set(F32(), rate.scale())) {}
+  HWY_INLINE Vec vector(size_t i) const {
+    const hn::Rebind<int16_t, F32> half;
+    const auto draw = hn::PromoteTo(I32(), hn::LoadU(half, draws_ + i));
+    return hn::IfThenZeroElse(hn::RebindMask(F32(), hn::Lt(draw, limit_)), scale_);
+  }
+
+ private:
+  using I32 = hn::ScalableTag<int32_t>;
+  const int16_t* draws_;
+  hn::Vec<I32> limit_;
+  Vec scale_;
+};
+
+// A row of one value.
+struct Constant {
+  float value;
+  HWY_INLINE Vec vector(size_t) const { return hn::Set(F32(), value); }
+};
+
+// f(r, factors) for the rows [begin, end) of n columns; scratch: dropout_scratch(n) floats.
+template <class F>
+HWY_INLINE void for_each_row(const RowDropout& dropout, size_t begin, size_t end, size_t n,
+                             float* scratch, const F& f) {
+  if (!dropout.on()) {
+    for (size_t r = begin; r < end; ++r) f(r, Constant{1.0f});
+    return;
+  }
+  auto* draws = reinterpret_cast<int16_t*>(scratch);
+  dropout.rows->for_each_key(begin, end, [&](size_t r, RowKey row) HWY_ATTR {
+    for (size_t c = 0; c < n; c += 8 * row::kLanes) {
+      philox::draw(dropout.key, row, static_cast<uint32_t>(c / 8), draws + c);
+    }
+    f(r, DropoutFactors(draws, dropout.rate));
+  });
+}
+
+}  // namespace rapt::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // RAPT_KERNELS_DROPOUT_INL_H_

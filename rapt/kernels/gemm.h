@@ -6,6 +6,7 @@
 //   dot = one chain of fma over the k of the block, in order, from 0
 // where a block has k_block(k) elements (gemm_plan.h); gemm_ref.h is the scalar definition.
 #pragma once
+#include <cassert>
 #include <cstddef>
 #include <span>
 
@@ -48,6 +49,11 @@ struct PackedB {
   // Element (k, j) of op(B).
   float at(size_t row, size_t col) const {
     return data[(col / kWidth * k + row) * kWidth + col % kWidth];
+  }
+  // Columns [first, last) of op(B), in the same memory; first is a multiple of kWidth.
+  PackedB columns(size_t first, size_t last) const {
+    assert(first % kWidth == 0 && first <= last && last <= n);
+    return {data + first * k, last - first, k};
   }
 };
 

@@ -8,10 +8,19 @@
 
 namespace rapt::ops {
 
+// Rows [first, last) of W and of b: the part of a fused projection that acts on this x.
+struct Rows {
+  size_t first = 0, last = 0;
+};
+
 // x [rows, in], y [rows, out]. Inference uses the packed form if there is one; recording with a
 // packed weight throws InvalidArgument, as do shapes that do not fit.
 Var linear(Context& ctx, const Var& x, const Weight& w, const Parameter* bias,
            kernels::Activation activation = kernels::Activation::kNone);
+
+// y [rows, part.last - part.first]. In a packed weight a part starts at a multiple of
+// PackedB::kWidth, else InvalidArgument.
+Var linear_part(Context& ctx, const Var& x, const Weight& w, const Parameter* bias, Rows part);
 
 // The same for a matrix that is no parameter of a model.
 Var linear(Context& ctx, const Var& x, const Var& w, const Var* bias,

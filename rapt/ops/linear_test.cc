@@ -149,6 +149,60 @@ TEST(Linear, AccumulatesTheGradientsOfASharedWeight) {
   EXPECT_NE(gradient(2).host()[0], gradient(1).host()[0]);
 }
 
+TEST(Linear, PartsOfAProjectionHaveTheBitsOfTheWhole) {
+  Layer layer(100, 24);
+  const Tensor x = random_tensor({7, 24}, 3), dy = random_tensor({7, 100}, 4);
+  const ops::Rows parts[] = {{0, 32}, {32, 95}, {96, 97}};
+  Context ctx(Mode::kTraining, test_pool());
+  const Tensor whole = ops::linear(ctx, x, layer.w, &layer.b).value();
+  const auto columns = [](const Tensor& t, ops::Rows part) {
+    Tensor y = Tensor::zeros({t.rows(), part.last - part.first});
+    for (size_t r = 0; r < t.rows(); ++r) {
+      const MatrixView<float> view = t.matrix().slice_cols(part.first, part.last);
+      std::ranges::copy(view.row(r), y.matrix().row(r).begin());
+    }
+    return y;
+  };
+  // One gradient for all parts; rows of no part have none.
+  ctx.clear();
+  Tensor dw = Tensor::zeros({100, 24}), db = Tensor::zeros({100});
+  ctx.bind(layer.w.value, dw);
+  ctx.bind(layer.b.value, db);
+  for (const ops::Rows part : parts) {
+    const Var y = ops::linear_part(ctx, x, layer.w, &layer.b, part);
+    testing::expect_same_bits(y.value(), columns(whole, part));
+    ctx.backward(y, columns(dy, part));
+  }
+  Context other(Mode::kTraining, test_pool());
+  other.backward(ops::linear(other, x, layer.w, &layer.b), dy);
+  for (const ops::Rows part : parts) {
+    testing::expect_same_bits(dw.slice_rows(part.first, part.last),
+                              other.gradient(layer.w.value).slice_rows(part.first, part.last));
+    for (size_t i = part.first; i < part.last; ++i) {
+      EXPECT_EQ(db.host()[i], other.gradient(layer.b.value).host()[i]);
+    }
+  }
+  for (const float v : dw.slice_rows(95, 96).span()) EXPECT_EQ(v, 0.0f);
+  EXPECT_EQ(db.host()[99], 0.0f);
+
+  layer.w.pack(Precision::kF32);
+  Context inference(Mode::kInference, test_pool());
+  for (const ops::Rows part : parts) {
+    testing::expect_same_bits(ops::linear_part(inference, x, layer.w, &layer.b, part).value(),
+                              columns(whole, part));
+  }
+  EXPECT_THAT(
+      [&] {
+        ops::linear_part(inference, x, layer.w, &layer.b, {33, 64});
+      },
+      ThrowsMessage<InvalidArgument>(HasSubstr("none starts at row 33")));
+  EXPECT_THAT(
+      [&] {
+        ops::linear_part(inference, x, layer.w, &layer.b, {64, 101});
+      },
+      ThrowsMessage<InvalidArgument>(HasSubstr("rows 64 to 101")));
+}
+
 TEST(Linear, RejectsWhatDoesNotFit) {
   Context ctx(Mode::kTraining, test_pool());
   Layer layer(4, 6);

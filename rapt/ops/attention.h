@@ -18,8 +18,8 @@ struct AttentionArgs {
   float scale = 1.0f;              // 1 / sqrt(dim) in the paper
   float softcap = 0.0f;            // cap(x) = softcap tanh(x / softcap); 0: none
   Band band = Band::none();
-  std::span<const float> slopes;  // ALiBi, one a head, or none; must outlive backward
-  Dropout dropout;                // of the weights
+  std::span<const float> slopes = {};  // ALiBi, one a head, or none; must outlive backward
+  Dropout dropout = {};                // of the weights
 };
 
 // The matrix that starts at column `first` of x: q, k and v may be parts of one projection.

@@ -16,7 +16,7 @@
 //   rounded up to an integer, so that decay = 2^(old - new) is exact. Sum of a tile: key j joins
 //   chain j mod 8, then ((0+4)+(2+6))+((1+5)+(3+7)); sum = fma(sum, decay, tile);
 //   O = fma(O, decay, fma chain over the tile's keys); at the end O * (dropout scale / sum).
-//   Backward: delta = rowsum(O * dO) over 16 lanes, folded by halves. Chunks of 512 keys own dK and
+//   Backward: delta = rowsum(O * dO) over 32 lanes, folded by halves. Chunks of 512 keys own dK and
 //   dV, which add blocks of 64 queries in order, query head after query head; dQ adds blocks of 64
 //   keys into its chunk, then chunk after chunk. Each block is one fma chain.
 #pragma once

@@ -8,37 +8,14 @@
 #endif
 
 #include <limits>
+#include <span>
 
 #include "rapt/kernels/attention_score-inl.h"
+#include "rapt/kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rapt::kernels::HWY_NAMESPACE {
 namespace attn {
-
-// x . y over 16 virtual lanes on every target and a fixed tree.
-HWY_INLINE float dot16(const float* x, const float* y, size_t n) {
-  const F32 f32;
-  alignas(64) float part[16], tail[2][16] = {};
-  Vec sum[16 / kLanes];
-  RAPT_UNROLL for (size_t i = 0; i < 16 / kLanes; ++i) sum[i] = hn::Zero(f32);
-  const auto add = [&](const float* a, const float* b) HWY_ATTR {
-    RAPT_UNROLL for (size_t i = 0; i < 16 / kLanes; ++i) {
-      sum[i] = hn::MulAdd(hn::LoadU(f32, a + i * kLanes), hn::LoadU(f32, b + i * kLanes), sum[i]);
-    }
-  };
-  size_t d = 0;
-  for (; d + 16 <= n; d += 16) add(x + d, y + d);
-  if (d < n) {
-    std::copy(x + d, x + n, tail[0]);
-    std::copy(y + d, y + n, tail[1]);
-    add(tail[0], tail[1]);
-  }
-  RAPT_UNROLL for (size_t i = 0; i < 16 / kLanes; ++i) hn::Store(sum[i], f32, part + i * kLanes);
-  for (size_t width = 8; width > 0; width /= 2) {
-    for (size_t i = 0; i < width; ++i) part[i] += part[i + width];
-  }
-  return part[0];
-}
 
 class GradientBlock {
  public:
@@ -84,7 +61,9 @@ class GradientBlock {
     const float* out = s_.out + head_ * a_.out.head + query * a_.out.row;
     const float* lse = s_.lse + head_ * a_.lse_stride + query;
     for (size_t r = 0; r < rows; ++r) {
-      delta_[r] = dot16(out + r * a_.out.row, dout() + r * a_.out.row, a_.dim_v);
+      delta_[r] = sum_of([](Vec x, Vec y) HWY_ATTR { return hn::Mul(x, y); },
+                         std::span<const float>(out + r * a_.out.row, a_.dim_v),
+                         std::span<const float>(dout() + r * a_.out.row, a_.dim_v));
       lse_[r] = lse[r] == -kInf ? kInf : lse[r];  // 2^(S - inf) = 0: no gradient
     }
     std::fill(lse_ + rows, lse_ + kBlock, kInf);

@@ -202,14 +202,14 @@ class AttentionBits {
     s_.lse[h * a_.lse_stride + i] = max + math_.log2(sum);
   }
 
-  // 16 lanes, then halves.
+  // The sum of a row of simd-inl.h: 32 lanes, then halves.
   float delta(const AttentionGrad& grad, size_t h, size_t i) const {
-    float part[16] = {};
+    float part[32] = {};
     for (size_t c = 0; c < a_.dim_v; ++c) {
       const size_t at = h * a_.out.head + i * a_.out.row + c;
-      part[c % 16] = std::fma(s_.out[at], grad.dout[at], part[c % 16]);
+      part[c % 32] += s_.out[at] * grad.dout[at];
     }
-    for (size_t width = 8; width > 0; width /= 2) {
+    for (size_t width = 16; width > 0; width /= 2) {
       for (size_t n = 0; n < width; ++n) part[n] += part[n + width];
     }
     return part[0];

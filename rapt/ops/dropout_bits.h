@@ -10,6 +10,7 @@ struct DropoutBits {
   DropRate rate;
   Lengths lengths;
 
+  DropoutBits() : lengths(no_rows()) {}  // off
   // Throws InvalidArgument unless p is in [0, 1) and `lengths` names `rows` rows; `op` is who asks.
   DropoutBits(const Context& ctx, const char* op, const Dropout& dropout, const Lengths& lengths,
               size_t rows)
@@ -21,6 +22,12 @@ struct DropoutBits {
   }
   bool on() const { return rate.on(); }
   kernels::RowDropout of_rows() const { return {key, rate, &lengths}; }
+
+ private:
+  static const Lengths& no_rows() {  // made once: a copy allocates nothing
+    static const Lengths none;
+    return none;
+  }
 };
 
 }  // namespace rapt::ops

@@ -82,21 +82,32 @@ struct Constant {
   HWY_INLINE Vec vector(size_t) const { return hn::Set(F32(), value); }
 };
 
-// f(r, factors) for the rows [begin, end) of n columns; scratch: dropout_scratch(n) floats.
-template <class F>
-HWY_INLINE void for_each_row(const RowDropout& dropout, size_t begin, size_t end, size_t n,
-                             float* scratch, const F& f) {
+// f(r, factors) for those rows of [begin, end) that pick(r) takes; they have n columns. scratch:
+// dropout_scratch(n) floats.
+template <class Pick, class F>
+HWY_INLINE void for_rows(const RowDropout& dropout, size_t begin, size_t end, size_t n,
+                         float* scratch, const Pick& pick, const F& f) {
   if (!dropout.on()) {
-    for (size_t r = begin; r < end; ++r) f(r, Constant{1.0f});
+    for (size_t r = begin; r < end; ++r) {
+      if (pick(r)) f(r, Constant{1.0f});
+    }
     return;
   }
   auto* draws = reinterpret_cast<int16_t*>(scratch);
   dropout.rows->for_each_key(begin, end, [&](size_t r, RowKey row) HWY_ATTR {
+    if (!pick(r)) return;
     for (size_t c = 0; c < n; c += 8 * row::kLanes) {
       philox::draw(dropout.key, row, static_cast<uint32_t>(c / 8), draws + c);
     }
     f(r, DropoutFactors(draws, dropout.rate));
   });
+}
+
+template <class F>
+HWY_INLINE void for_each_row(const RowDropout& dropout, size_t begin, size_t end, size_t n,
+                             float* scratch, const F& f) {
+  for_rows(
+      dropout, begin, end, n, scratch, [](size_t) { return true; }, f);
 }
 
 }  // namespace rapt::kernels::HWY_NAMESPACE

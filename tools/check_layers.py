@@ -5,8 +5,8 @@
   CMakeLists.txt links the layers by the same table.
 * Highway is included in rapt/kernels and rapt/testing alone.
 * Source files and scripts have at most 400 lines.
-* An op is complete: rapt/ops/x.cc has x_test.cc beside it and docs/math/x.md; rapt/kernels/x.h has
-  its scalar reference x_ref.h or a test.
+* An op is complete: rapt/ops/x.cc that records on the tape has x_test.cc beside it and
+  docs/math/x.md; rapt/kernels/x.{h,cc} has its scalar reference x_ref.h or a test.
 * No note of work left undone, unless it names an issue: the word, then "(#12)".
 
 Usage: tools/check_layers.py [ROOT]. Prints one line a fault; exit code 1 if there are any.
@@ -27,6 +27,7 @@ HIGHWAY_LAYERS = {"kernels", "testing"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
 TABLE_ROW = re.compile(r"^\|\s*`(\w+)`\s*\|.*\|([^|]*)\|\s*$", re.MULTILINE)
 CMAKE_LAYER = re.compile(r"^rapt_layer\((\w+)(?:\s+USES((?:\s+[a-z]+)+))?", re.MULTILINE)
+RECORD = re.compile(r"\brecord\(")
 UNDONE = re.compile(r"\b(?:TO" r"DO|FIX" r"ME)\b(?!\(#\d+\))")
 
 
@@ -109,21 +110,20 @@ def check_text(path, text):
             yield f"{path}:{number}: work left undone names no issue"
 
 
-def check_stems(root, paths):
-    present = set(paths)
-    for path in paths:
+def check_stems(root, texts):
+    for path, text in texts.items():
         folder, stem = path.parent, path.stem
-        test = folder / f"{stem}_test.cc"
-        if folder == Path("rapt/ops") and path.suffix == ".cc":
-            if not stem.endswith(("_test", "_bench")):
-                if test not in present:
-                    yield f"{path}: no {test}"
-                if not (root / "docs/math" / f"{stem}.md").is_file():
-                    yield f"{path}: no docs/math/{stem}.md"
-        elif folder == Path("rapt/kernels") and path.suffix == ".h":
-            if not stem.endswith(("_ref", "-inl")):
-                if test not in present and folder / f"{stem}_ref.h" not in present:
-                    yield f"{path}: neither {stem}_ref.h nor {stem}_test.cc"
+        if path.suffix != ".cc" or stem.endswith(("_test", "_bench")):
+            continue
+        test, reference = folder / f"{stem}_test.cc", folder / f"{stem}_ref.h"
+        if folder == Path("rapt/ops") and RECORD.search(text):
+            if test not in texts:
+                yield f"{path}: no {test}"
+            if not (root / "docs/math" / f"{stem}.md").is_file():
+                yield f"{path}: no docs/math/{stem}.md"
+        if folder == Path("rapt/kernels") and path.with_suffix(".h") in texts:
+            if test not in texts and reference not in texts:
+                yield f"{path}: neither {reference} nor {test}"
 
 
 def check_cmake(allowed, linked):
@@ -141,17 +141,17 @@ def check_tree(root):
     if not allowed:
         return ["docs/design.md: no table of layers found"]
     faults = list(check_cmake(allowed, closure(read_cmake((root / "CMakeLists.txt").read_text()))))
-    paths = sources(root)
-    for path in paths:
+    texts = {}
+    for path in sources(root):
         try:
-            text = (root / path).read_text(encoding="utf-8")
+            texts[path] = (root / path).read_text(encoding="utf-8")
         except UnicodeDecodeError:
             faults.append(f"{path}: not UTF-8")
-            continue
+    for path, text in texts.items():
         faults += check_text(path, text)
         if path.suffix in CPP:
             faults += check_includes(path, text, allowed)
-    return faults + list(check_stems(root, paths))
+    return faults + list(check_stems(root, texts))
 
 
 def main():

@@ -25,7 +25,8 @@ GOOD = {
     "rapt/kernels/relu.cc": '#include "hwy/highway.h"\n#include "rapt/kernels/relu.h"\n',
     "rapt/kernels/simd-inl.h": "",
     "rapt/testing/oracle.h": "#include <hwy/highway.h>\n",
-    "rapt/ops/relu.cc": '#include "rapt/base/check.h"\n#include "rapt/kernels/relu.h"\n',
+    "rapt/ops/relu.cc": '#include "rapt/kernels/relu.h"\nreturn ctx.record("relu", y, f);\n',
+    "rapt/ops/weight.cc": '#include "rapt/base/check.h"\n',
     "rapt/ops/relu_test.cc": '#include "rapt/testing/oracle.h"\n',
     "apps/rapt/main.cc": '#include "apps/rapt/train.h"\n#include "rapt/ops/relu.h"\n',
     "tests/whole_test.cc": '#include "apps/rapt/train.h"\n#include "rapt/ops/relu.h"\n',
@@ -34,12 +35,13 @@ GOOD = {
 
 
 def faults_of(changes):
-    """The faults of the good tree after `changes` {path: text, or None to remove the file}."""
+    """The faults of the good tree after `changes` {path: content, or None to remove it}."""
     with tempfile.TemporaryDirectory() as folder:
         for path, text in {**GOOD, **changes}.items():
             if text is not None:
                 (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
-                (Path(folder) / path).write_text(text)
+                data = text if isinstance(text, bytes) else text.encode()
+                (Path(folder) / path).write_bytes(data)
         return check_tree(Path(folder))
 
 
@@ -104,9 +106,12 @@ class CheckLayers(unittest.TestCase):
         self.assert_fault({"docs/math/relu.md": None}, "docs/math/relu.md")
 
     def test_a_kernel_without_reference_or_test(self):
-        self.assert_fault({"rapt/kernels/relu_ref.h": None}, "rapt/kernels/relu.h", "relu_ref.h")
+        self.assert_fault({"rapt/kernels/relu_ref.h": None}, "rapt/kernels/relu.cc", "relu_ref.h")
         self.assertEqual(
             faults_of({"rapt/kernels/relu_ref.h": None, "rapt/kernels/relu_test.cc": ""}), [])
+
+    def test_bytes_that_are_not_utf8(self):
+        self.assert_fault({"rapt/base/check.h": b"// \xff\n"}, "rapt/base/check.h", "not UTF-8")
 
     def test_a_tree_without_the_table(self):
         self.assert_fault({"docs/design.md": "# design\n"}, "no table")

@@ -46,7 +46,7 @@ struct Example {
   uint64_t id = 0;
   std::vector<int32_t> source, target;
 };
-// Adds </s> and decoder_start.
+// Adds </s> and decoder_start. `source` is left out when the model has none.
 Shard make_shard(std::span<const Example> examples, const TextProcessor& text);
 
 struct BatchOptions {

@@ -59,7 +59,7 @@ class ParallelCorpus {
   std::shared_ptr<const LineFile> target_;  // null: TSV
 };
 
-// One text, newlines included, in chunks: its lines, where a line of more than 64 KiB counts as
+// One text, newlines included, in chunks: its lines, where a line of more than 1 KiB counts as
 // several (cut after a space where there is one, never in a code point).
 class TextStream {
  public:
@@ -67,7 +67,7 @@ class TextStream {
     std::string text;
     bool newline;  // a newline follows
   };
-  static constexpr uint64_t kMaxChunk = uint64_t{1} << 16;  // bytes
+  static constexpr uint64_t kMaxChunk = uint64_t{1} << 10;  // bytes
   explicit TextStream(const fs::path& path, const CorpusOptions& options = {});
   uint64_t chunks() const;
   Chunk chunk(uint64_t i) const;

@@ -1,6 +1,5 @@
 #include "rapt/text/text_processor.h"
 
-
 #include "rapt/base/check.h"
 
 namespace rapt {

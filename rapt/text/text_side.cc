@@ -1,7 +1,5 @@
 #include "rapt/text/text_side.h"
 
-#include <algorithm>
-
 #include "rapt/base/check.h"
 #include "rapt/base/utf8.h"
 

@@ -1,5 +1,6 @@
 #include "rapt/text/tokenizer.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>

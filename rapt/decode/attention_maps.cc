@@ -1,0 +1,58 @@
+#include "rapt/decode/attention_maps.h"
+
+#include <algorithm>
+
+namespace rapt {
+namespace {
+
+using Kind = AttentionMap::Kind;
+
+constexpr std::string_view kSuffix = ".weights";
+
+// "decoder.layers.1.multihead_attn.weights" -> {kCross, 1}
+struct Place {
+  Kind kind;
+  size_t layer;
+};
+Place place_of(std::string_view name) {
+  const Kind kind = name.starts_with("encoder.")                              ? Kind::kEncoder
+                    : name.find(".multihead_attn.") != std::string_view::npos ? Kind::kCross
+                                                                              : Kind::kDecoder;
+  const std::string_view layers = "layers.";
+  const size_t at = name.find(layers) + layers.size();
+  return {kind, std::stoul(std::string(name.substr(at)))};
+}
+
+std::vector<std::string> symbols(const TextSide& side, std::span<const int32_t> ids) {
+  std::vector<std::string> names;
+  for (const int32_t id : ids) names.push_back(side.display(id));
+  return names;
+}
+
+}  // namespace
+
+AttentionMaps attention_maps(const Model& model, const Example& example, Pool& pool) {
+  const size_t most = model.transformer.config().max_positions;
+  check(example.source.size() < most && example.target.size() < most, "the input has ",
+        example.source.size() + 1, " and the output ", example.target.size() + 1,
+        " tokens, the model takes ", most);
+  const Shard shard = make_shard({&example, 1}, model.text);
+  AttentionMaps result;
+  if (model.text.has_source()) result.source = symbols(model.text.source(), shard.source_ids);
+  result.target = symbols(model.text.target(), shard.target_in);
+
+  Context ctx(Mode::kInference, pool);
+  ctx.observe([&](std::string_view name, const Tensor& value) {
+    if (!name.ends_with(kSuffix)) return;
+    const auto [kind, layer] = place_of(name);
+    for (size_t head = 0; head < value.rows(); ++head) {
+      const std::span<const float> row = value.matrix().row(head);
+      result.maps.push_back({kind, layer, head, {row.begin(), row.end()}});
+    }
+  });
+  model.transformer.decoder_output(ctx, shard);
+  std::ranges::stable_sort(result.maps, {}, &AttentionMap::kind);
+  return result;
+}
+
+}  // namespace rapt

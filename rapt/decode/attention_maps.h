@@ -1,0 +1,30 @@
+// What each head of a model looked at while it read one sentence pair, teacher-forced.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "rapt/models/model_directory.h"
+
+namespace rapt {
+
+struct AttentionMap {
+  enum class Kind { kEncoder, kDecoder, kCross } kind;
+  size_t layer = 0, head = 0;   // from 0
+  std::vector<double> weights;  // [queries, keys], each row sums to 1
+};
+
+struct AttentionMaps {
+  std::vector<std::string> source, target;  // symbols on the axes; target as the decoder reads it
+  std::vector<AttentionMap> maps;           // encoder, decoder, cross; layer by layer, head by head
+  const std::vector<std::string>& queries(AttentionMap::Kind kind) const {
+    return kind == AttentionMap::Kind::kEncoder ? source : target;
+  }
+  const std::vector<std::string>& keys(AttentionMap::Kind kind) const {
+    return kind == AttentionMap::Kind::kDecoder ? target : source;
+  }
+};
+
+// Throws InvalidArgument for a side that is longer than the model's positions.
+AttentionMaps attention_maps(const Model& model, const Example& example, Pool& pool);
+
+}  // namespace rapt

@@ -8,9 +8,9 @@ Each case becomes <case>.safetensors with
     parameter.*, gradient.*  all parameters (rounded to float32 before use) and the loss's gradients
     updated.*                some of the parameters after 20 steps of AdamW
     logits                   [target rows, vocabulary], before the first step
-    source_ids, target_in, target_out   sentence after sentence, without padding
-The file transformer.json has the configurations, lengths, losses and learning rates, and the errors that
-PyTorch itself makes when it computes the same in float32: the scale of the test's tolerances.
+The file transformer.json has the configurations, the ids (sentence after sentence, no padding),
+the losses before each step and after the last, and the errors that PyTorch itself makes when it
+computes the same in float32: the scale of the test's tolerances.
 
 Sentences have different lengths. PyTorch sees them padded, with masks; only rows that are tokens
 are kept, so padding must have no influence whatever.
@@ -18,6 +18,7 @@ are kept, so padding must have no influence whatever.
 
 import json
 import math
+import re
 from pathlib import Path
 
 import torch
@@ -185,8 +186,8 @@ def run(config, dtype):
 
 
 def chosen(name):
-    """Parameters whose values after the steps are kept. Not in_proj_bias: the loss does not depend on
-    the bias of the keys, so its gradient is rounding alone, which AdamW brings to full size."""
+    """Parameters whose values after the steps are kept. Not in_proj_bias: the loss does not depend
+    on the bias of the keys, so its gradient is rounding alone, which AdamW brings to full size."""
     return "layers.1." not in name and "in_proj_bias" not in name
 
 
@@ -196,7 +197,7 @@ def relative(x, y):
 
 
 def float32_errors(exact, single):
-    """The largest relative error over the tensors of PyTorch's float32; of the updates, that of w20 - w0."""
+    """The largest relative errors of float32 over all tensors; of the updates, that of w20 - w0."""
     def moved(result, name):
         return result["updated"][name] - result["parameters"][name]
     names = exact["parameters"]
@@ -209,19 +210,21 @@ def float32_errors(exact, single):
 
 
 def tensors_of(result):
-    batch = result["batch"]
     tensors = {"logits": result["logits"].float()}
     for kind, values in (("parameter", result["parameters"]), ("gradient", result["gradients"]),
                          ("updated", result["updated"])):
         for name, value in values.items():
             if kind != "updated" or chosen(name):
                 tensors[f"{kind}.{name}"] = value.float().contiguous()
-    for name, padded in (("source", "source_padded"), ("target_in", "target_padded"),
-                         ("target_out", "target_padded")):
-        if name in batch:
-            ids = "source_ids" if name == "source" else name
-            tensors[ids] = batch[name][~batch[padded]].int()
     return tensors
+
+
+def ids_of(batch):
+    """The ids that are tokens, sentence after sentence."""
+    padded = {"source": "source_padded", "target_in": "target_padded",
+              "target_out": "target_padded"}
+    return {name: batch[name][~batch[mask]].tolist()
+            for name, mask in padded.items() if name in batch}
 
 
 def main():
@@ -231,10 +234,14 @@ def main():
         config = {**BASE, **changes}
         exact, single = run(config, torch.float64), run(config, torch.float32)
         save_file(tensors_of(exact), FOLDER / f"{name}.safetensors", metadata={"format": "pt"})
-        index[name] = {**config, "losses": exact["losses"], "grad_norms": exact["grad_norms"],
+        (FOLDER / f"{name}.safetensors").chmod(0o644)
+        index[name] = {**config, **ids_of(exact["batch"]), "losses": exact["losses"],
+                       "grad_norms": exact["grad_norms"],
                        "float32_errors": float32_errors(exact, single)}
         print(name, exact["losses"][0], exact["losses"][-1], index[name]["float32_errors"])
-    (FOLDER / "transformer.json").write_text(json.dumps(index, indent=1) + "\n")
+    text = json.dumps(index, indent=1)
+    text = re.sub(r"\n   +(?=[-\d\]])", " ", text)  # a list of numbers on one line
+    (FOLDER / "transformer.json").write_text(text + "\n")
 
 
 if __name__ == "__main__":

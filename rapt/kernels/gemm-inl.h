@@ -159,13 +159,40 @@ HWY_INLINE Operands operands_b(const Operation& g, Range cols, size_t k0, size_t
   return in;
 }
 
+// Points `in` at row panel p of op(A), k in [k0, k0 + kc): in place, or packed first.
+HWY_INLINE void set_operand_a(const Operation& g, const RowPanels& panels, size_t p, size_t k0,
+                              size_t kc, const GemmBlocks& blocks, float* scratch, Operands& in) {
+  const Range panel{panels.begin(p), panels.begin(p + 1)};
+  if (g.op != Op::kTN) {
+    in.a = g.a + panel.begin * g.lda + k0;
+    in.a_row = g.lda, in.a_col = 1;
+    if (!blocks.pack_a) return;
+    pack_a_rows(in.a, g.lda, panel.size(), kc, scratch);
+    in.a = scratch;
+    in.a_row = packed_row(kc);
+    return;
+  }
+  if (!blocks.pack_a) {
+    in.a = g.a + k0 * g.lda + panel.begin;
+    in.a_row = 1, in.a_col = g.lda;
+    return;
+  }
+  const size_t group = std::clamp<size_t>(blocks.rows / kRows, 1, kMaxGroup);
+  const size_t first = p / group * group;
+  if (p == first) {
+    pack_a_transposed(g.a + k0 * g.lda, g.lda, g.m, panels, first,
+                      std::min(first + group, panels.count), kc, scratch);
+  }
+  in.a = scratch + (p - first) * packed_a_stride(kc);
+  in.a_row = 1, in.a_col = kPackedRows;
+}
+
 // C(rows, cols).
 template <class Epilogue>
 void multiply(const Operation& g, Range rows, Range cols, const GemmBlocks& blocks,
               const GemmScratch& scratch, const Epilogue& epilogue) {
   const size_t kc_max = k_block(g.k);
   const RowPanels panels(rows, kRows);
-  const size_t group = std::clamp<size_t>(blocks.rows / kRows, 1, kMaxGroup);
   for (size_t jc = cols.begin, next; jc < cols.end; jc = next) {
     // Whole panels of B may be read in place; what is left must be padded.
     const bool direct = blocks.direct && jc + kPanel <= cols.end;
@@ -176,23 +203,9 @@ void multiply(const Operation& g, Range rows, Range cols, const GemmBlocks& bloc
       const size_t kc = std::min(kc_max, g.k - k0);
       Operands in = operands_b(g, block, k0, kc, direct, scratch.b);
       for (size_t p = 0; p < panels.count; ++p) {
-        const Range panel{panels.begin(p), panels.begin(p + 1)};
-        if (g.op != Op::kTN) {
-          in.a = g.a + panel.begin * g.lda + k0;
-          in.a_row = g.lda, in.a_col = 1;
-        } else if (!blocks.pack_a) {
-          in.a = g.a + k0 * g.lda + panel.begin;
-          in.a_row = 1, in.a_col = g.lda;
-        } else {
-          const size_t first = p / group * group;
-          if (p == first) {
-            pack_a_transposed(g.a + k0 * g.lda, g.lda, g.m, panels, first,
-                              std::min(first + group, panels.count), kc, scratch.a);
-          }
-          in.a = scratch.a + (p - first) * packed_a_stride(kc);
-          in.a_row = 1, in.a_col = kPackedRows;
-        }
-        multiply_rows(g, panel, block, k0, kc, in, epilogue, scratch.tile);
+        set_operand_a(g, panels, p, k0, kc, blocks, scratch.a, in);
+        multiply_rows(g, {panels.begin(p), panels.begin(p + 1)}, block, k0, kc, in, epilogue,
+                      scratch.tile);
       }
     }
   }

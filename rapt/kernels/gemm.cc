@@ -29,7 +29,7 @@ void Multiply(const Gemm& g, const float* packed, const Rectangle& part, const G
                                      .alpha = g.alpha,
                                      .accumulate = g.accumulate};
   const auto run = [&](const auto& epilogue) {
-    product::multiply(operation, part.rows, part.cols, blocks, GemmScratch(scratch, blocks),
+    product::multiply(operation, part.rows, part.cols, blocks, GemmScratch(scratch, g.op, blocks),
                       epilogue);
   };
   const auto with = [&]<Activation kActivation>() {
@@ -70,6 +70,10 @@ HWY_EXPORT(PackPanel);
 
 namespace {
 
+// A whose rows are whole pages apart: a panel of more than eight rows falls into one set of an L1
+// cache with eight ways.
+bool rows_collide(const Gemm& g) { return g.a.stride() % 1024 == 0 && g.m() > 8; }
+
 // Measured (docs/math/linear.md): B in place when its rows are at most 2 KiB apart, which the L1
 // prefetcher follows, or when there is no reuse to pay a packing; A of a kTN packed when its rows
 // are longer than 1 KiB; small blocks of B for few rows, so that they are used before they leave
@@ -83,7 +87,9 @@ GemmBlocks choose_blocks(const Gemm& g, const GemmTuning& tuning, bool packed) {
   blocks.columns = std::min(blocks.columns, ceil_div(g.n(), PackedB::kWidth) * PackedB::kWidth);
   blocks.rows = tuning.rows != 0 ? tuning.rows : 224;
   blocks.direct = !packed && g.op != Op::kNT && (short_rows || g.m() <= direct_below);
-  blocks.pack_a = tn && (tuning.pack_a >= 0 ? tuning.pack_a != 0 : g.a.stride() > 256);
+  blocks.pack_a = tuning.pack_a >= 0 ? tuning.pack_a != 0
+                  : tn               ? g.a.stride() > 256
+                                     : rows_collide(g);
   return blocks;
 }
 
@@ -101,7 +107,7 @@ void run(const Gemm& g, const float* packed, const GemmTuning& tuning, Pool& poo
   const size_t threads = m * n * k < kWorthAThread ? 1 : pool.threads();
   const Grid grid = choose_grid(m, n, threads, packed != nullptr, g.op == Op::kTN);
   const auto multiply = HWY_DYNAMIC_DISPATCH(Multiply);
-  pool.run(grid.rows * grid.cols, GemmScratch::floats(blocks, packed == nullptr),
+  pool.run(grid.rows * grid.cols, GemmScratch::floats(g.op, blocks, packed == nullptr),
            [&](size_t t, float* scratch) {
              const Rectangle part(grid, m, n, t);
              if (!part.empty()) multiply(g, packed, part, blocks, scratch);

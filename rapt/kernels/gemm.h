@@ -68,7 +68,7 @@ struct GemmTuning {
   size_t columns = 0;     // of B, packed at once
   size_t rows = 0;        // kTN: of op(A), packed at once
   int direct_below = -1;  // kNN, kTN: B is read in place if m is at most this
-  int pack_a = -1;        // kTN: 0 or 1
+  int pack_a = -1;        // 0 or 1
 };
 void gemm(const Gemm& g, const GemmTuning& tuning, Pool& pool);
 

@@ -36,22 +36,25 @@ struct GemmBlocks {
   size_t columns;  // of B, packed at once
   size_t rows;     // kTN: of op(A), packed at once
   bool direct;     // read B in place
-  bool pack_a;     // kTN
+  bool pack_a;     // else read A in place
 };
 inline constexpr size_t kMaxGroup = 64;  // row panels of A packed at once
+inline constexpr size_t kMostRows = 14;  // of a tile, on any target
+inline constexpr size_t kRowGap = 16;    // floats between packed rows: not all in one cache set
 
 // The memory of one task.
 struct GemmScratch {
-  static constexpr size_t kTile = 512;              // 14 x 32 or 1 x 128
-  static size_t a_size(const GemmBlocks& blocks) {  // padded row panels
-    return blocks.pack_a ? 2 * kMaxBlock * (blocks.rows + 16) : 0;
+  static constexpr size_t kTile = 512;  // 14 x 32 or 1 x 128
+  static size_t a_size(Op op, const GemmBlocks& blocks) {
+    if (!blocks.pack_a) return 0;
+    if (op == Op::kTN) return 2 * kMaxBlock * (blocks.rows + 16);  // padded row panels
+    return kMostRows * (kMaxBlock + kRowGap);
   }
-  static size_t b_size(const GemmBlocks& blocks) { return kMaxBlock * blocks.columns; }
-  static size_t floats(const GemmBlocks& blocks, bool packs_b) {
-    return kTile + a_size(blocks) + (packs_b ? b_size(blocks) : 0);
+  static size_t floats(Op op, const GemmBlocks& blocks, bool packs_b) {
+    return kTile + a_size(op, blocks) + (packs_b ? kMaxBlock * blocks.columns : 0);
   }
-  GemmScratch(float* memory, const GemmBlocks& blocks)
-      : tile(memory), a(memory + kTile), b(memory + kTile + a_size(blocks)) {}
+  GemmScratch(float* memory, Op op, const GemmBlocks& blocks)
+      : tile(memory), a(memory + kTile), b(memory + kTile + a_size(op, blocks)) {}
 
   float *tile, *a, *b;
 };

@@ -30,7 +30,7 @@ inline constexpr size_t kPanel = PackedB::kWidth;
 // Accumulators: 14 x 2 of 32 registers, or 6 x 2 of 16. Fewer rows take more columns, to have
 // enough independent chains to hide the latency of the FMA.
 inline constexpr bool k32Registers = kLanes == 16;
-inline constexpr size_t kRows = k32Registers ? 14 : 6;
+inline constexpr size_t kRows = k32Registers ? kMostRows : 6;
 constexpr size_t max_vectors(size_t rows) {
   if (k32Registers) return rows == 1 ? 8 : rows <= 6 ? 4 : 2;
   return rows == 1 ? 8 : rows <= 3 ? 4 : 2;

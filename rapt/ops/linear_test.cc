@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "rapt/kernels/activation_ref.h"
+#include "rapt/kernels/gemm_ref.h"
 #include "rapt/testing/expect.h"
 
 namespace rapt {
@@ -26,13 +27,15 @@ constexpr Activation kActivations[] = {Activation::kNone, Activation::kRelu, Act
 
 auto reference(Activation activation) {
   return [activation]<class T>(const Array<T>& x, const Array<T>& w, const auto&... bias) {
+    const auto view = [](const Array<T>& a) {
+      return MatrixView<const T>(a.data.data(), a.rows(), a.cols());
+    };
+    kernels::GemmRef<T> product{.op = kernels::Op::kNT, .a = view(x), .b = view(w)};
+    ((product.bias = bias.data.data()), ...);
     Array<T> y({x.rows(), w.rows()});
     for (size_t r = 0; r < x.rows(); ++r) {
       for (size_t j = 0; j < w.rows(); ++j) {
-        T z = T(0);
-        for (size_t k = 0; k < x.cols(); ++k) z = z + x(r, k) * w(j, k);
-        ((z = z + bias.data[j]), ...);
-        y(r, j) = kernels::activation_ref(activation, z);
+        y(r, j) = kernels::activation_ref(activation, product(r, j));
       }
     }
     return y;

@@ -79,8 +79,8 @@ class BackwardChunk {
 
   void run(rapt::kernels::attn::Turn turn) {
     const size_t blocks = (s_.queries + kBlock - 1) / kBlock;
-    std::fill_n(dk_, kKeyChunk * width_, 0.0f);
-    std::fill_n(dv_, kKeyChunk * width_v_, 0.0f);
+    std::fill_n(dk_, (end_ - std::min(chunk_, end_)) * width_, 0.0f);
+    std::fill_n(dv_, (end_ - std::min(chunk_, end_)) * width_v_, 0.0f);
     for (size_t g = 0; g < a_.group(); ++g) {
       const size_t head = kv_head_ * a_.group() + g;
       block_.set_head(head);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "rapt/base/options.h"
 #include "rapt/io/json.h"
 #include "rapt/text/corpus.h"
 #include "rapt/text/text_side.h"
@@ -20,6 +21,18 @@ struct SideOptions {
   std::string model_type = "unigram";  // sentencepiece: unigram | bpe | char | word
   size_t vocabulary_size = 0;          // most entries; 0: no limit, with sentencepiece 8000
   uint64_t min_count = 1;
+
+  template <class Self, class Visitor>
+  static void fields(Self& o, Visitor&& visit) {
+    visit("tokenizer", o.tokenizer, "chars, words, bytes, sentencepiece, or a FILE.model");
+    visit("normalization", o.normalization, "of Unicode: none, nfc, nfd, nfkc");
+    visit("lower", o.lower, "lower case");
+    visit("join", o.join, "words: what output is joined at, \"@@ \" for subword-nmt");
+    visit("model_type", o.model_type, "of sentencepiece: unigram, bpe, char, word");
+    visit("vocabulary_size", o.vocabulary_size, Range{0, 1 << 20},
+          "most entries of the vocabulary; 0: no limit, with sentencepiece 8000");
+    visit("min_count", o.min_count, Range{1, 1e12}, "rarer pieces become <unk>");
+  }
 };
 
 struct TextOptions {

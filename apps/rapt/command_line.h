@@ -24,21 +24,38 @@ class CommandLine : public CLI::App {
   bool parse_arguments(const Arguments& arguments);
 };
 
-// One option for each field, but those named in `skip`.
+// "expected 1 to 1024, found 'x'"
+CLI::Validator in_range(Range range);
+
+template <class E>
+std::vector<std::string> enum_names() {
+  std::vector<std::string> all;
+  for (const auto& entry : kNames<E>) all.emplace_back(entry.second);
+  return all;
+}
+// One of an enumeration's names.
+template <class E>
+void add_choice(CLI::App& app, const std::string& flag, E& value, const std::string& help) {
+  app.add_option_function<std::string>(
+         flag, [&value, flag](const std::string& s) { value = value_of<E>(s, flag); }, help)
+      ->check(CLI::IsMember(enum_names<E>()))
+      ->default_str(std::string(name_of(value)));
+}
+
+// One option for each field, but those named in `skip`: --d-model for d_model, with the prefix
+// "source_" --source-tokenizer for tokenizer.
 template <class Options>
-void add_fields(CLI::App& app, Options& options, const std::vector<std::string_view>& skip = {}) {
+void add_fields(CLI::App& app, Options& options, const std::vector<std::string_view>& skip = {},
+                const std::string& prefix = "") {
   Options::fields(options, [&](std::string_view name, auto& value, auto... rest) {
     using T = std::remove_reference_t<decltype(value)>;
     if (std::ranges::find(skip, name) != skip.end()) return;
     const std::string help = std::get<sizeof...(rest) - 1>(std::tuple(rest...));
-    const std::string flag = flag_of(name);
+    const std::string flag = flag_of(prefix + std::string(name));
     if constexpr (std::is_same_v<T, bool>) {
       app.add_flag(flag + ",!--no-" + flag.substr(2), value, help + (value ? " [on]" : ""));
     } else if constexpr (std::is_enum_v<T>) {
-      app.add_option_function<std::string>(
-             flag, [&value, flag](const std::string& s) { value = value_of<T>(s, flag); }, help)
-          ->check(CLI::IsMember(enum_names<T>()))
-          ->default_str(std::string(name_of(value)));
+      add_choice(app, flag, value, help);
     } else if constexpr (std::is_arithmetic_v<T>) {
       const Range range = std::get<0>(std::tuple(rest...));
       app.add_option(flag, value, help)->check(in_range(range))->capture_default_str();
@@ -47,14 +64,5 @@ void add_fields(CLI::App& app, Options& options, const std::vector<std::string_v
     }
   });
 }
-
-template <class E>
-std::vector<std::string> enum_names() {
-  std::vector<std::string> all;
-  for (const auto& entry : kNames<E>) all.emplace_back(entry.second);
-  return all;
-}
-// "expected 1 to 1024, found 'x'"
-CLI::Validator in_range(Range range);
 
 }  // namespace rapt::app

@@ -6,6 +6,7 @@
 
 #include "rapt/base/options.h"
 #include "rapt/metrics/metric.h"
+#include "rapt/ops/linear_cross_entropy.h"
 
 namespace rapt {
 
@@ -15,10 +16,6 @@ enum class OptimizerKind {
   kAdamW,  // weight decay apart from the moments (Loshchilov and Hutter, 2019)
 };
 enum class Decay { kMatrices, kAll };
-enum class Smoothing {
-  kPyTorch,  // eps spread over all classes, the right one included
-  kFairseq,  // eps spread over the others
-};
 
 template <>
 inline constexpr auto kNames<ScheduleKind> =
@@ -33,8 +30,9 @@ template <>
 inline constexpr auto kNames<Decay> = names<Decay>({{Decay::kMatrices, "matrices"},
                                                     {Decay::kAll, "all"}});
 template <>
-inline constexpr auto kNames<Smoothing> = names<Smoothing>({{Smoothing::kPyTorch, "pytorch"},
-                                                            {Smoothing::kFairseq, "fairseq"}});
+inline constexpr auto kNames<ops::Smoothing> = names<ops::Smoothing>(
+    {{ops::Smoothing::kPytorch, "pytorch"}, {ops::Smoothing::kFairseq, "fairseq"}});
+
 struct TrainOptions {
   uint64_t steps = 0, epochs = 0;
   static constexpr uint64_t kDefaultEpochs = 10;
@@ -53,7 +51,7 @@ struct TrainOptions {
   Decay decay = Decay::kMatrices;
   double clip_norm = 1;
   double label_smoothing = 0.1;
-  Smoothing smoothing = Smoothing::kPyTorch;
+  ops::Smoothing smoothing = ops::Smoothing::kPytorch;
   double ema_decay = 0;
 
   std::string metric;  // empty: none

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "rapt/ops/softmax.h"
+#include "rapt/ops/log_softmax.h"
 
 namespace rapt {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "rapt/ops/softmax.h"
+#include "rapt/ops/log_softmax.h"
 
 namespace rapt {
 namespace {

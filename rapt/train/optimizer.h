@@ -1,11 +1,11 @@
-// Adam (Kingma and Ba, 2015) and AdamW (Loshchilov and Hutter, 2019), as in PyTorch:
-//   g = scale gradient              (+ decay w            with adam)
-//   m = beta1 m + (1 - beta1) g     v = beta2 v + (1 - beta2) g^2
-//   w = w - lr m' / (sqrt(v') + eps)                      with m' = m / (1 - beta1^t), v' likewise
-//   (w = w (1 - lr decay) before that, with adamw)
-// `scale` clips: min(1, clip_norm / (norm + 1e-6)). One pass over memory, which also resets the
-// gradient to zero.
+// Adam and AdamW over all parameters of a model, as kernels/adam.h has the formulas, with
+//   clipping         by min(1, clip_norm / (norm + 1e-6)), norm: of all gradients together
+//   running average  of the weights (Polyak and Juditsky, 1992), with d = min(ema_decay,
+//                    (1 + t) / (10 + t)), so that the first, untrained weights are forgotten soon
+// in one pass over memory, which also resets the gradient to zero.
 #pragma once
+#include <optional>
+
 #include "rapt/train/options.h"
 #include "rapt/train/parameter_block.h"
 
@@ -13,11 +13,16 @@ namespace rapt {
 
 class Optimizer {
  public:
+  // The average starts from the weights as they are. Borrows `parameters`.
   Optimizer(ParameterSet& parameters, const TrainOptions& options,
             MemoryPool& memory = MemoryPool::process());
 
   // Update t, from 1, with a learning rate. `norm` is that of the gradient, which is zero after.
   void update(const ParameterBlock& gradient, double norm, double lr, uint64_t t, Pool& pool) const;
+
+  const ParameterBlock* average() const { return average_ ? &*average_ : nullptr; }
+  // Exchanges the values of weights and average, where there is one; twice is nothing.
+  void swap_average() const;
 
   // Moments as exp_avg.NAME and exp_avg_sq.NAME, PyTorch's words for them.
   void store(TensorMap& tensors) const;
@@ -27,9 +32,9 @@ class Optimizer {
   ParameterSet& parameters_;
   TrainOptions options_;
   ParameterBlock first_, second_;
+  std::optional<ParameterBlock> average_;
 };
 
-// The norm of all of a gradient, of one sum of squares with a fixed order.
-double norm_of(const ParameterBlock& gradient, Pool& pool);
+double norm_of(const ParameterBlock& gradient, Pool& pool);  // NaN or infinite if a gradient is
 
 }  // namespace rapt

@@ -120,6 +120,41 @@ TEST_F(OptimizerTest, StateThatWasStoredGoesOnWithTheSameBits) {
   EXPECT_TRUE(std::ranges::equal(set_[0].value.span(), expected.span()));
 }
 
+TEST_F(OptimizerTest, TheAverageFollowsItsFormula) {
+  Pool pool(1);
+  TrainOptions options;
+  options.ema_decay = 0.3;
+  const Optimizer optimizer(set_, options);
+  const ParameterBlock gradient(set_);
+  const Tensor w = set_[1].value;
+  double expected = static_cast<double>(w.span()[0]);
+  for (uint64_t t = 1; t <= 10; ++t) {
+    std::ranges::fill(gradient[1].span(), t % 3 == 0 ? -1.0f : 1.0f);
+    optimizer.update(gradient, 1, 0.1, t, pool);
+    const double d = std::min(0.3, (1.0 + t) / (10.0 + t));
+    expected = d * expected + (1 - d) * static_cast<double>(w.span()[0]);
+    for (const float x : (*optimizer.average())[1].span()) EXPECT_NEAR(x, expected, 1e-5) << t;
+  }
+}
+
+TEST_F(OptimizerTest, WeightsAndAverageChangePlacesAndBack) {
+  Pool pool(1);
+  TrainOptions options;
+  options.ema_decay = 0.5;
+  const Optimizer optimizer(set_, options);
+  const Tensor w = set_[1].value;
+  std::ranges::fill(w.span(), 3.0f);
+  optimizer.swap_average();
+  EXPECT_EQ(w.span()[4], 1.0f);
+  EXPECT_EQ((*optimizer.average())[1].span()[4], 3.0f);
+  optimizer.swap_average();
+  EXPECT_EQ(w.span()[4], 3.0f);
+  const Optimizer without(set_, {});
+  EXPECT_EQ(without.average(), nullptr);
+  without.swap_average();
+  EXPECT_EQ(w.span()[4], 3.0f);
+}
+
 TEST_F(OptimizerTest, NamesTheFileAndTheTensorThatIsMissingOrMisshapen) {
   const Optimizer optimizer(set_, {});
   EXPECT_THAT([&] { optimizer.load({}, "x/optimizer.safetensors"); },

@@ -22,9 +22,7 @@ Stepper::Stepper(Transformer& model, const TrainOptions& options, Pool& pool, Me
       pool_(pool),
       ctx_(Mode::kTraining, pool, options.seed, 0, memory),
       gradient_(model.parameters(), memory),
-      optimizer_(model.parameters(), options, memory) {
-  if (options.ema_decay > 0) ema_.emplace(model.parameters(), options.ema_decay, memory);
-}
+      optimizer_(model.parameters(), options, memory) {}
 
 void Stepper::compute(Context& ctx, const Update& update, StepResult& result) {
   const float share = 1.0f / static_cast<float>(update.target_tokens);
@@ -48,7 +46,6 @@ StepResult Stepper::run(const Update& update, uint64_t step, uint64_t applied, d
     return result;
   }
   optimizer_.update(gradient_.total(), result.grad_norm, lr, applied, pool_);
-  if (ema_) ema_->update(applied, pool_);
   return result;
 }
 

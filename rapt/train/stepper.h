@@ -1,10 +1,9 @@
-// One update: loss and gradient of its shards, clipping, the optimiser, the running average.
+// One update: loss and gradient of its shards, the optimiser.
 #pragma once
 #include <optional>
 #include <string>
 
 #include "rapt/models/transformer.h"
-#include "rapt/train/ema.h"
 #include "rapt/train/gradients.h"
 #include "rapt/train/optimizer.h"
 
@@ -30,7 +29,6 @@ class Stepper {
   StepResult run(const Update& update, uint64_t step, uint64_t applied, double lr);
 
   const Optimizer& optimizer() const { return optimizer_; }
-  const Ema* ema() const { return ema_ ? &*ema_ : nullptr; }
 
  private:
   void compute(Context& ctx, const Update& update, StepResult& result);
@@ -42,7 +40,6 @@ class Stepper {
   Context ctx_;
   GradientSum gradient_;
   Optimizer optimizer_;
-  std::optional<Ema> ema_;
 };
 
 }  // namespace rapt

@@ -14,19 +14,17 @@ namespace {
 constexpr const char* kWeights = "model.safetensors";
 
 // Validates and decodes with the averaged weights, where there are any.
-class WithEma {
+class WithAverage {
  public:
-  explicit WithEma(const Ema* ema) : ema_(ema) {
-    if (ema_ != nullptr) ema_->swap();
+  explicit WithAverage(const Optimizer& optimizer) : optimizer_(optimizer) {
+    optimizer_.swap_average();
   }
-  ~WithEma() {
-    if (ema_ != nullptr) ema_->swap();
-  }
-  WithEma(const WithEma&) = delete;
-  WithEma& operator=(const WithEma&) = delete;
+  ~WithAverage() { optimizer_.swap_average(); }
+  WithAverage(const WithAverage&) = delete;
+  WithAverage& operator=(const WithAverage&) = delete;
 
  private:
-  const Ema* ema_;
+  const Optimizer& optimizer_;
 };
 
 Json counts_json(const BatchCounts& counts) {
@@ -77,9 +75,9 @@ void Trainer::restore(const Checkpoint& checkpoint) {
   load_weights(checkpoint.path / kWeights, model_.parameters());
   const fs::path optimizer = checkpoint.path / "optimizer.safetensors";
   stepper_.optimizer().load(read_safetensors(optimizer), optimizer.string());
-  if (const Ema* ema = stepper_.ema()) {
+  if (const ParameterBlock* average = stepper_.optimizer().average()) {
     const fs::path file = checkpoint.weights();
-    ema->average().load(read_safetensors(file), "", file.string());
+    average->load(read_safetensors(file), "", file.string());
   }
   saved_ = state_.step;
   restore_best();
@@ -200,7 +198,7 @@ void Trainer::log_window() {
 
 bool Trainer::validate() {
   const double before = seconds();
-  const WithEma with_ema(stepper_.ema());
+  const WithAverage with_average(stepper_.optimizer());
   const std::optional<double> loss = validation_loss();
   if (!loss) return false;
   ValidLine line;
@@ -258,10 +256,10 @@ void Trainer::save() {
     TensorMap moments;
     stepper_.optimizer().store(moments);
     write_safetensors(directory / "optimizer.safetensors", moments);
-    if (const Ema* ema = stepper_.ema()) {
-      TensorMap average;
-      ema->average().store(average, "");
-      write_safetensors(directory / "ema.safetensors", average);
+    if (const ParameterBlock* average = stepper_.optimizer().average()) {
+      TensorMap values;
+      average->store(values, "");
+      write_safetensors(directory / "ema.safetensors", values);
     }
   });
   saved_ = state_.step;

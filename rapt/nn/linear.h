@@ -1,0 +1,26 @@
+// y = x W^T + b, W [out, in]: torch.nn.Linear.
+#pragma once
+#include "rapt/nn/scope.h"
+#include "rapt/ops/linear.h"
+
+namespace rapt::nn {
+
+class Linear {
+ public:
+  // Owns weight [out, in] and bias [out].
+  Linear(const Scope& scope, size_t in, size_t out)
+      : weight_(scope.weight("weight", out, in, Init::xavier())),
+        bias_(scope.parameter("bias", {out}, Init::zeros())) {}
+
+  // With an activation it is computed in the product's epilogue: y = f(x W^T + b).
+  Var operator()(Context& ctx, const Var& x,
+                 kernels::Activation activation = kernels::Activation::kNone) const {
+    return ops::linear(ctx, x, weight_, &bias_, activation);
+  }
+
+ private:
+  const Weight& weight_;
+  const Parameter& bias_;
+};
+
+}  // namespace rapt::nn

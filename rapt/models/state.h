@@ -45,11 +45,11 @@ class KVCache {
   std::vector<uint32_t> heirs_;  // by sequence, while reordering
 };
 
-// The cross-attention memory of one sentence: of each layer K and V, [source rows, d_model] each.
+// The cross-attention memory of one sentence: of each layer K and V side by side, by source row.
 struct SourceMemory {
   uint64_t id = 0;
   size_t rows = 0;
-  std::vector<Tensor> keys, values;
+  std::vector<Tensor> keys_values;
 };
 
 class State {

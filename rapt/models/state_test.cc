@@ -136,8 +136,8 @@ TEST(KVCache, SaysWhenItIsFull) {
 
 TEST(State, HypothesesCarryTheirSourceAndDropItWithTheLastHeir) {
   State state(1, 4, 8);
-  auto first = std::make_shared<const SourceMemory>(SourceMemory{5, 2, {}, {}});
-  auto second = std::make_shared<const SourceMemory>(SourceMemory{6, 3, {}, {}});
+  auto first = std::make_shared<const SourceMemory>(SourceMemory{5, 2, {}});
+  auto second = std::make_shared<const SourceMemory>(SourceMemory{6, 3, {}});
   const std::weak_ptr<const SourceMemory> watcher = first;
   state.add(5, std::move(first));
   state.add(6, std::move(second));

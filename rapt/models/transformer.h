@@ -19,6 +19,9 @@ class Transformer {
   // New weights. Vocabulary sizes: source 0 when decoder-only. Throws InvalidArgument.
   Transformer(const ModelConfig& config, size_t source_vocabulary, size_t target_vocabulary,
               const InitOptions& init = {});
+  // Names and shapes of parameters without values or memory: what load_weights() then fills.
+  static Transformer without_values(const ModelConfig& config, size_t source_vocabulary,
+                                    size_t target_vocabulary);
   ~Transformer();
   Transformer(Transformer&&) noexcept;
   Transformer& operator=(Transformer&&) noexcept;
@@ -45,8 +48,8 @@ class Transformer {
   // Space for the keys and values of at most `sequences` hypotheses at once, of `max_rows` each.
   State make_state(size_t sequences, size_t max_rows) const;
   // New hypotheses, one a sentence, at the end of the state's list. Encodes the sources and computes
-  // the keys and values of cross attention, once a sentence. `max_rows`: of each hypothesis.
-  // Decoder-only: `source` gives ids and no rows.
+  // the keys and values of cross attention, once a sentence. Decoder-only: `source` gives ids and
+  // no rows.
   void open(Context& ctx, State& state, const Lengths& source, std::span<const int32_t> ids) const;
   // Feeds each live hypothesis its next rows: lengths[i] is hypothesis i with size >= 1 rows (a
   // prompt, a forced prefix, or 1), lengths[i].past rows in the cache. Returns logits
@@ -57,6 +60,7 @@ class Transformer {
 
  private:
   class Impl;
+  explicit Transformer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -1,0 +1,136 @@
+#include "rapt/models/model_directory.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "rapt/io/safetensors.h"
+
+namespace rapt {
+namespace {
+
+constexpr const char* kVersionKey = "format_version";
+
+void check_version(const JsonObject& object) {
+  const int64_t version = object.integer(kVersionKey, 0, INT64_MAX);
+  if (version == kFormatVersion) return;
+  object.fail(kVersionKey, concat("expected ", kFormatVersion, ", found ", version,
+                                  "; the model is of another version of rapt, use that or "
+                                  "train it again"));
+}
+
+// A key that nobody reads would be a choice that is silently ignored.
+void check_keys(const Json& json, const JsonObject& object) {
+  std::set<std::string, std::less<>> known{kVersionKey};
+  ModelConfig config;
+  ModelConfig::fields(config,
+                      [&](std::string_view name, auto&&...) { known.emplace(std::string(name)); });
+  known.insert(std::begin(TextProcessor::kConfigKeys), std::end(TextProcessor::kConfigKeys));
+  for (const auto& member : json.items()) {
+    if (!known.contains(member.key())) {
+      object.fail(member.key(), "unknown key; the model is of another version of rapt");
+    }
+  }
+}
+
+std::string describe(const Shape& shape) { return concat("F32 ", shape); }
+
+bool has_shape(const StoredTensor& tensor, const Shape& shape) {
+  if (tensor.shape.size() != shape.rank()) return false;
+  for (size_t axis = 0; axis < shape.rank(); ++axis) {
+    if (tensor.shape[axis] != shape[axis]) return false;
+  }
+  return true;
+}
+
+// All of the names and shapes, before any value is read.
+void check_tensors(const SafetensorsFile& file, const ParameterSet& parameters) {
+  const std::string path = file.path().string();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Parameter& p = parameters[i];
+    check<IoError>(file.find(p.name) != nullptr, path, ": tensor ", p.name, " ",
+                   describe(p.value.shape()),
+                   " is missing; the file does not belong to this config.json");
+  }
+  for (const StoredTensor& tensor : file.tensors()) {
+    const Parameter* p = parameters.find(tensor.name);
+    check<IoError>(p != nullptr, path, ": tensor ", tensor.name, " ", tensor.describe(),
+                   " is not one of this model's; the file does not belong to this config.json");
+    check<IoError>(has_shape(tensor, p->value.shape()), path, ": tensor ", tensor.name, " is ",
+                   tensor.describe(), ", expected ", describe(p->value.shape()));
+  }
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+}  // namespace
+
+Model load_model(const fs::path& directory) {
+  return load_model(directory, directory / "model.safetensors");
+}
+
+Model load_model(const fs::path& directory, const fs::path& weights) {
+  check<IoError>(fs::is_directory(directory), directory.string(),
+                 ": no such model directory; expected one that rapt train has written");
+  const fs::path config_file = directory / "config.json";
+  const Json json = read_json(config_file);
+  const JsonObject object(json, config_file.string());
+  check_version(object);
+  check_keys(json, object);
+  const ModelConfig config = config_of_json(object);
+  TextProcessor text = TextProcessor::load(directory, object);
+  check<IoError>(text.has_source() == config.has_encoder(), config_file.string(),
+                 ": architecture is ", name_of(config.architecture), ", but a source is ",
+                 text.has_source() ? "described" : "missing");
+  const size_t source = text.has_source() ? text.source().size() : 0;
+  try {
+    Transformer transformer = Transformer::without_values(config, source, text.target().size());
+    load_weights(weights, transformer.parameters());
+    return {std::move(transformer), std::move(text)};
+  } catch (const InvalidArgument& error) {  // vocabularies that do not fit the configuration
+    throw IoError(concat(config_file.string(), ": ", error.what()));
+  }
+}
+
+void save_config(const fs::path& directory, const ModelConfig& config, const TextProcessor& text) {
+  text.save(directory);
+  Json json = Json::object();
+  json[kVersionKey] = kFormatVersion;
+  json.update(to_json(config));
+  json.update(text.to_json());
+  write_json(directory / "config.json", json);
+}
+
+void save_weights(const fs::path& file, const ParameterSet& parameters) {
+  TensorMap tensors;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    check(!parameters[i].value.empty(), "save_weights: ", parameters[i].name,
+          " is packed for inference and has no values to save");
+    tensors.emplace(parameters[i].name, parameters[i].value);
+  }
+  write_safetensors(file, tensors);
+}
+
+void load_weights(const fs::path& path, ParameterSet& parameters) {
+  const SafetensorsFile file(path);
+  check_tensors(file, parameters);
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    Parameter& p = parameters[i];
+    const Tensor values = file.read(*file.find(p.name));
+    if (p.value.empty()) {
+      p.value = values;
+    } else {
+      std::ranges::copy(values.span(), p.value.data());
+    }
+  }
+  for (const auto& [second, first] : parameters.ties()) {
+    const StoredTensor* stored = file.find(second);
+    check<IoError>(
+        stored == nullptr || same_bits(file.read(*stored), parameters.find(first)->value),
+        path.string(), ": tensors ", second, " and ", first, " differ, but config.json ties them");
+  }
+}
+
+}  // namespace rapt

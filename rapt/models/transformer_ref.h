@@ -1,0 +1,228 @@
+// The whole Transformer as scalar formulas, for any number: on double it gives
+// values, on dual numbers derivatives. Sentence after sentence, row after row,
+// nothing fused, nothing shared with the library but the names of parameters
+// and the random bits of dropout.
+#pragma once
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "rapt/base/philox.h"
+#include "rapt/kernels/activation_ref.h"
+#include "rapt/models/config.h"
+#include "rapt/text/batches.h"
+
+namespace rapt {
+
+// Matrix is an array with a shape, as rapt/testing/array.h has it.
+template <class Matrix>
+class TransformerRef {
+ public:
+  using T = typename decltype(Matrix::data)::value_type;
+  struct Dropouts {  // of the training step that is imitated
+    bool on = false;
+    uint64_t seed = 0, update = 0;
+  };
+
+  TransformerRef(const ModelConfig& config, std::map<std::string, Matrix> parameters,
+                 Dropouts dropouts = {})
+      : config_(config), parameters_(std::move(parameters)), dropouts_(dropouts) {}
+
+  Matrix decoder_output(const Shard& shard) const {
+    Matrix memory;
+    if (config_.has_encoder()) {
+      memory = embed("source", shard.source_ids, shard.source);
+      for (size_t i = 0; i < config_.encoder_layers; ++i) {
+        memory = encoder_layer("encoder.layers." + std::to_string(i), memory, shard.source, false);
+      }
+      if (config_.final_norm) memory = layer_norm("encoder.norm", memory);
+    }
+    Matrix y = embed("target", shard.target_in, shard.target);
+    for (size_t i = 0; i < config_.decoder_layers; ++i) {
+      const std::string name = "decoder.layers." + std::to_string(i);
+      y = config_.has_encoder() ? decoder_layer(name, y, shard.target, memory, shard.source)
+                                : encoder_layer(name, y, shard.target, true);
+    }
+    return config_.final_norm ? layer_norm("decoder.norm", y) : y;
+  }
+
+  Matrix logits(const Shard& shard) const {
+    const Matrix y = decoder_output(shard);
+    const Matrix& weight = get("output.weight");
+    const Matrix none({weight.rows()});
+    return linear(y, weight, config_.output_bias ? get("output.bias") : none, 0, weight.rows());
+  }
+
+  // -sum over rows and classes of q ln p, with q = 1 - eps + eps / V of the
+  // right class, eps / V of the others.
+  T loss(const Shard& shard, double eps) const {
+    using std::exp;
+    using std::log;
+    const Matrix z = logits(shard);
+    T total(0);
+    for (size_t r = 0; r < z.rows(); ++r) {
+      const T norm = log(sum(z.row(r), [](T v) { return exp(v); }));
+      const T mean = average(z.row(r));
+      const T right = z(r, static_cast<size_t>(shard.target_out[r]));
+      total += norm - T(1 - eps) * right - T(eps) * mean;
+    }
+    return total;
+  }
+
+ private:
+  const Matrix& get(const std::string& name) const { return parameters_.at(name); }
+
+  static Matrix linear(const Matrix& x, const Matrix& w, const Matrix& b, size_t first,
+                       size_t last) {
+    Matrix y({x.rows(), last - first});
+    for (size_t r = 0; r < x.rows(); ++r) {
+      for (size_t c = first; c < last; ++c) {
+        T dot = b.data[c];
+        for (size_t i = 0; i < x.cols(); ++i) dot += x(r, i) * w(c, i);
+        y(r, c - first) = dot;
+      }
+    }
+    return y;
+  }
+  Matrix linear(const std::string& name, const Matrix& x) const {
+    const Matrix& w = get(name + ".weight");
+    return linear(x, w, get(name + ".bias"), 0, w.rows());
+  }
+
+  Matrix layer_norm(const std::string& name, const Matrix& x) const {
+    using std::sqrt;
+    const Matrix &gamma = get(name + ".weight"), &beta = get(name + ".bias");
+    Matrix y(x.shape);
+    for (size_t r = 0; r < x.rows(); ++r) {
+      const T mean = average(x.row(r));
+      const T variance = average(x.row(r), [&](T v) { return (v - mean) * (v - mean); });
+      for (size_t c = 0; c < x.cols(); ++c) {
+        y(r, c) =
+            (x(r, c) - mean) / sqrt(variance + T(config_.norm_eps)) * gamma.data[c] + beta.data[c];
+      }
+    }
+    return y;
+  }
+
+  // m / (1 - p) with m = 0 or 1, for a key of a query (attention) or a column
+  // of a row.
+  T mask(float p, const std::string& site, RowKey row, size_t column, size_t head = 0) const {
+    const DropRate rate = DropRate::of(dropouts_.on ? static_cast<double>(p) : 0.0);
+    if (!rate.on()) return T(1);
+    const uint64_t key = op_key(dropouts_.seed, Stream::kDropout, site_of(site), dropouts_.update);
+    const int16_t draw =
+        draw16(key, row, static_cast<uint32_t>(column), static_cast<uint32_t>(head));
+    return T(rate.keeps(draw) ? static_cast<double>(rate.scale()) : 0.0);
+  }
+  Matrix dropout(Matrix x, float p, const std::string& site, const Lengths& lengths) const {
+    for (size_t r = 0; r < x.rows(); ++r) {
+      for (size_t c = 0; c < x.cols(); ++c) x(r, c) *= mask(p, site, lengths.key(r), c);
+    }
+    return x;
+  }
+
+  T position(const std::string& side, size_t place, size_t c) const {
+    if (config_.positions == Positions::kNone) return T(0);
+    if (config_.positions == Positions::kLearned) return get(side + "_positions.weight")(place, c);
+    const size_t d = config_.d_model;
+    const bool halves = config_.position_layout == PositionLayout::kHalves;
+    const size_t pair = halves ? c % (d / 2) : c / 2;
+    const bool cosine = halves ? c >= d / 2 : c % 2 == 1;
+    // Vaswani et al. divide by 10000^(2i/d); with halves, as in tensor2tensor,
+    // by 10000^(i/(d/2-1)).
+    const double exponent = halves ? static_cast<double>(pair) / static_cast<double>(d / 2 - 1)
+                                   : static_cast<double>(2 * pair) / static_cast<double>(d);
+    const double angle = static_cast<double>(place) * std::pow(10000.0, -exponent);
+    return T(cosine ? std::cos(angle) : std::sin(angle));
+  }
+  Matrix embed(const std::string& side, const std::vector<int32_t>& ids,
+               const Lengths& lengths) const {
+    const Matrix& table = get(side + "_embedding.weight");
+    Matrix x({ids.size(), config_.d_model});
+    const double scale = config_.scale_embedding ? std::sqrt(static_cast<double>(x.cols())) : 1.0;
+    for (size_t r = 0; r < ids.size(); ++r) {
+      for (size_t c = 0; c < x.cols(); ++c) {
+        x(r, c) = T(scale) * table(static_cast<size_t>(ids[r]), c) +
+                  position(side, lengths.key(r).position, c);
+      }
+    }
+    return dropout(x, config_.dropout_embedding, side + "_embedding.dropout", lengths);
+  }
+
+  // Queries x on keys `memory` (x itself in self-attention), head by head.
+  Matrix attention(const std::string& name, const Matrix& x, const Lengths& queries,
+                   const Matrix& memory, const Lengths& keys, bool causal) const {
+    using std::exp;
+    using std::sqrt;
+    const size_t d = config_.d_model, dim = config_.head_dim();
+    const Matrix &w = get(name + ".in_proj_weight"), &b = get(name + ".in_proj_bias");
+    const Matrix q = linear(x, w, b, 0, d), k = linear(memory, w, b, d, 2 * d),
+                 v = linear(memory, w, b, 2 * d, 3 * d);
+    Matrix out({x.rows(), d});
+    for (size_t r = 0; r < x.rows(); ++r) {
+      const size_t s = queries.find(r), first = keys.offset(s);
+      const size_t seen = causal ? r - queries.offset(s) + 1 : keys[s].size;
+      for (size_t h = 0; h < config_.heads; ++h) {
+        std::vector<T> p(seen);
+        T total(0);
+        for (size_t j = 0; j < seen; ++j) {
+          T dot(0);
+          for (size_t c = h * dim; c < (h + 1) * dim; ++c) dot += q(r, c) * k(first + j, c);
+          p[j] = exp(dot / sqrt(T(static_cast<double>(dim))));
+          total += p[j];
+        }
+        for (size_t j = 0; j < seen; ++j) {
+          const T weight = p[j] / total *
+                           mask(config_.dropout_attention, name + ".dropout", queries.key(r), j, h);
+          for (size_t c = h * dim; c < (h + 1) * dim; ++c) out(r, c) += weight * v(first + j, c);
+        }
+      }
+    }
+    return linear(name + ".out_proj", out);
+  }
+
+  Matrix feed_forward(const std::string& name, const Matrix& x, const Lengths& lengths) const {
+    Matrix hidden = linear(name + ".linear1", x);
+    for (T& v : hidden.data) v = kernels::activation_ref(config_.activation, v);
+    hidden = dropout(hidden, config_.dropout_activation, name + ".dropout", lengths);
+    return linear(name + ".linear2", hidden);
+  }
+
+  // Sub-layer number n with its residual and its norm.
+  template <class F>
+  Matrix connect(const std::string& name, int n, const Matrix& x, const Lengths& lengths,
+                 const F& f) const {
+    const bool pre = config_.norm_order == NormOrder::kPre;
+    const std::string norm = name + ".norm" + std::to_string(n);
+    Matrix y = dropout(f(pre ? layer_norm(norm, x) : x), config_.dropout_residual,
+                       name + ".dropout" + std::to_string(n), lengths);
+    for (size_t i = 0; i < y.data.size(); ++i) y.data[i] += x.data[i];
+    return pre ? y : layer_norm(norm, y);
+  }
+
+  Matrix encoder_layer(const std::string& name, const Matrix& x, const Lengths& lengths,
+                       bool causal) const {
+    const Matrix a = connect(name, 1, x, lengths, [&](const Matrix& in) {
+      return attention(name + ".self_attn", in, lengths, in, lengths, causal);
+    });
+    return connect(name, 2, a, lengths,
+                   [&](const Matrix& in) { return feed_forward(name, in, lengths); });
+  }
+  Matrix decoder_layer(const std::string& name, const Matrix& x, const Lengths& targets,
+                       const Matrix& memory, const Lengths& sources) const {
+    const Matrix a = connect(name, 1, x, targets, [&](const Matrix& in) {
+      return attention(name + ".self_attn", in, targets, in, targets, true);
+    });
+    const Matrix b = connect(name, 2, a, targets, [&](const Matrix& in) {
+      return attention(name + ".multihead_attn", in, targets, memory, sources, false);
+    });
+    return connect(name, 3, b, targets,
+                   [&](const Matrix& in) { return feed_forward(name, in, targets); });
+  }
+
+  ModelConfig config_;
+  std::map<std::string, Matrix> parameters_;
+  Dropouts dropouts_;
+};
+
+}  // namespace rapt

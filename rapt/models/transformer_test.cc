@@ -1,0 +1,303 @@
+// Whole models against their scalar reference: values, and gradients by dual numbers.
+#include "rapt/models/transformer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "rapt/models/tiny_model_test.h"
+#include "rapt/models/transformer_ref.h"
+
+namespace rapt {
+namespace {
+
+using testing::Array;
+using testing::Dual;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+using testing::tiny_config;
+using testing::tiny_decoder_config;
+using testing::tiny_model;
+using testing::tiny_shard;
+
+constexpr uint64_t kSeed = 7, kUpdate = 3;
+
+template <class T, class F>
+TransformerRef<Array<T>> reference(const Transformer& model, bool training, const F& convert) {
+  std::map<std::string, Array<T>> parameters;
+  for (size_t i = 0; i < model.parameters().size(); ++i) {
+    const Parameter& p = model.parameters()[i];
+    parameters[p.name] = convert(p);
+  }
+  for (const auto& [second, first] : model.parameters().ties()) {
+    parameters[second] = parameters.at(first);
+  }
+  return {model.config(), std::move(parameters), {training, kSeed, kUpdate}};
+}
+
+// The same direction for a parameter whatever the model.
+Tensor direction(const Parameter& p, uint32_t n) {
+  return testing::random_tensor(p.value.shape(), site_of(p.name) + n);
+}
+
+struct Variant {
+  const char* name;
+  std::function<void(ModelConfig&)> change;
+};
+void PrintTo(const Variant& v, std::ostream* out) { *out << v.name; }
+
+using kernels::Activation;
+const Variant kVariants[] = {
+    {"paper", [](ModelConfig&) {}},
+    {"heads", [](ModelConfig& c) { c.heads = 4; }},
+    {"one_head", [](ModelConfig& c) { c.heads = 1; }},
+    {"d_model", [](ModelConfig& c) { c.d_model = 18; }},
+    {"d_ff", [](ModelConfig& c) { c.d_ff = 33; }},
+    {"no_encoder_layer", [](ModelConfig& c) { c.encoder_layers = 0; }},
+    {"encoder_layers", [](ModelConfig& c) { c.encoder_layers = 3; }},
+    {"decoder_layers", [](ModelConfig& c) { c.decoder_layers = 1; }},
+    {"pre", [](ModelConfig& c) { c.norm_order = NormOrder::kPre; }},
+    {"norm_eps", [](ModelConfig& c) { c.norm_eps = 0.3f; }},
+    {"no_final_norm", [](ModelConfig& c) { c.final_norm = false; }},
+    {"gelu", [](ModelConfig& c) { c.activation = Activation::kGelu; }},
+    {"gelu_tanh", [](ModelConfig& c) { c.activation = Activation::kGeluTanh; }},
+    {"silu", [](ModelConfig& c) { c.activation = Activation::kSilu; }},
+    {"learned", [](ModelConfig& c) { c.positions = Positions::kLearned; }},
+    {"no_positions", [](ModelConfig& c) { c.positions = Positions::kNone; }},
+    {"halves", [](ModelConfig& c) { c.position_layout = PositionLayout::kHalves; }},
+    {"unscaled", [](ModelConfig& c) { c.scale_embedding = false; }},
+    {"tie_decoder", [](ModelConfig& c) { c.tie = Tie::kDecoder; }},
+    {"tie_all", [](ModelConfig& c) { c.tie = Tie::kAll; }},
+    {"no_output_bias", [](ModelConfig& c) { c.output_bias = false; }},
+    {"dropout_embedding", [](ModelConfig& c) { c.dropout_embedding = 0.3f; }},
+    {"dropout_attention", [](ModelConfig& c) { c.dropout_attention = 0.3f; }},
+    {"dropout_activation", [](ModelConfig& c) { c.dropout_activation = 0.3f; }},
+    {"dropout_residual", [](ModelConfig& c) { c.dropout_residual = 0.3f; }},
+    {"everything_pre",
+     [](ModelConfig& c) {
+       c.norm_order = NormOrder::kPre;
+       c.dropout_embedding = c.dropout_attention = 0.1f;
+       c.dropout_activation = c.dropout_residual = 0.2f;
+     }},
+    {"decoder", [](ModelConfig& c) { c = tiny_decoder_config(); }},
+    {"decoder_post",
+     [](ModelConfig& c) {
+       c = tiny_decoder_config();
+       c.norm_order = NormOrder::kPost;
+       c.dropout_attention = c.dropout_residual = 0.2f;
+     }},
+};
+
+class EveryVariant : public ::testing::TestWithParam<Variant> {
+ protected:
+  EveryVariant() : config_(tiny_config()) { GetParam().change(config_); }
+  ModelConfig config_;
+};
+
+double loss_of(const ModelConfig& config) {
+  const Transformer model = tiny_model(config);
+  return reference<double>(model, true,
+                           [](const Parameter& p) { return testing::to_array(p.value); })
+      .loss(tiny_shard(config), 0.1);
+}
+
+TEST_P(EveryVariant, ComputesItsFormula) {
+  const Transformer model = tiny_model(config_);
+  const Shard shard = tiny_shard(config_);
+  const auto formula =
+      reference<double>(model, true, [](const Parameter& p) { return testing::to_array(p.value); });
+  Context ctx(Mode::kTraining, testing::test_pool(), kSeed, kUpdate);
+  testing::expect_near(model.decoder_output(ctx, shard).value(), formula.decoder_output(shard),
+                       1e-5);
+  ctx.clear();
+  const auto loss = model.loss(ctx, shard, {.smoothing = 0.1f});
+  EXPECT_NEAR(loss.objective.value().host()[0], formula.loss(shard, 0.1f), 3e-4);
+  EXPECT_NEAR(loss.nll.host()[0], formula.loss(shard, 0), 3e-4);
+  // Each choice changes the result, so that none can be ignored in both places.
+  if (std::string_view(GetParam().name) != "paper") {
+    EXPECT_GT(std::abs(loss_of(config_) - loss_of(tiny_config())), 1e-3);
+  }
+}
+
+TEST_P(EveryVariant, HasTheGradientOfItsFormula) {
+  const Transformer model = tiny_model(config_);
+  const Shard shard = tiny_shard(config_);
+  Context ctx(Mode::kTraining, testing::test_pool(), kSeed, kUpdate);
+  ctx.backward(model.loss(ctx, shard, {.smoothing = 0.1f}).objective, 0.5f);
+  for (uint32_t n = 0; n < 3; ++n) {
+    const auto formula = reference<Dual>(model, true, [&](const Parameter& p) {
+      const Tensor v = direction(p, n);
+      return testing::to_dual(p.value, &v);
+    });
+    const double expected = 0.5 * formula.loss(shard, 0.1f).d;
+    double actual = 0, squares = 0;
+    for (size_t i = 0; i < model.parameters().size(); ++i) {
+      const Parameter& p = model.parameters()[i];
+      const Tensor gradient = ctx.gradient(p.value), v = direction(p, n);
+      ASSERT_FALSE(gradient.empty()) << p.name << " has no gradient";
+      ASSERT_EQ(gradient.shape(), p.value.shape()) << p.name;
+      for (size_t k = 0; k < v.size(); ++k) {
+        const double term = static_cast<double>(gradient.host()[k]) * v.host()[k];
+        actual += term;
+        squares += term * term;
+      }
+    }
+    EXPECT_NEAR(actual, expected, 2e-5 * (1 + std::sqrt(squares) + std::abs(expected)));
+  }
+}
+
+// Each parameter by itself: a mistake in a small gradient is not hidden by large ones.
+TEST(Transformer, EachParameterHasTheGradientOfItsFormula) {
+  for (const NormOrder order : {NormOrder::kPost, NormOrder::kPre}) {
+    ModelConfig config = tiny_config();
+    config.norm_order = order;
+    const Transformer model = tiny_model(config);
+    const Shard shard = tiny_shard(config);
+    Context ctx(Mode::kEvaluation, testing::test_pool());
+    ctx.backward(model.loss(ctx, shard, {}).objective);
+    for (size_t i = 0; i < model.parameters().size(); ++i) {
+      const Parameter& tested = model.parameters()[i];
+      const auto formula = reference<Dual>(model, false, [&](const Parameter& p) {
+        const Tensor v = direction(p, 0);
+        return testing::to_dual(p.value, &p == &tested ? &v : nullptr);
+      });
+      const double expected = formula.loss(shard, 0).d;
+      double actual = 0, squares = 0;
+      const Tensor gradient = ctx.gradient(tested.value), v = direction(tested, 0);
+      for (size_t k = 0; k < v.size(); ++k) {
+        const double term = static_cast<double>(gradient.host()[k]) * v.host()[k];
+        actual += term;
+        squares += term * term;
+      }
+      EXPECT_NEAR(actual, expected, 2e-5 * (1 + std::sqrt(squares))) << tested.name;
+    }
+  }
+}
+
+TEST(Transformer, SmoothingFormulasAreThoseOfTheirNames) {
+  const ModelConfig config = tiny_config();
+  const Transformer model = tiny_model(config);
+  const Shard shard = tiny_shard(config);
+  Context ctx(Mode::kEvaluation, testing::test_pool());
+  const auto loss = [&](float eps, ops::Smoothing formula) {
+    return model.loss(ctx, shard, {eps, formula}).objective.value().host()[0];
+  };
+  // fairseq spreads eps over the other classes: the same as PyTorch's with eps V / (V - 1).
+  const float v = testing::kTargetVocabulary;
+  EXPECT_NEAR(loss(0.12f, ops::Smoothing::kFairseq),
+              loss(0.12f * v / (v - 1), ops::Smoothing::kPytorch), 1e-4);
+  EXPECT_GT(std::abs(loss(0.12f, ops::Smoothing::kFairseq) - loss(0.12f, ops::Smoothing::kPytorch)),
+            1e-3);
+}
+
+TEST(Transformer, InitialWeightsFollowTheirOptions) {
+  const auto value = [](const InitOptions& init, const char* name) {
+    const Transformer model(tiny_config(), 11, 13, init);
+    return model.parameters().find(name)->value;
+  };
+  const char* matrix = "encoder.layers.0.linear1.weight";
+  const auto differ = [](const Tensor& a, const Tensor& b) {
+    return !std::ranges::equal(a.span(), b.span());
+  };
+  EXPECT_TRUE(differ(value({.seed = 1}, matrix), value({.seed = 2}, matrix)));
+  const InitOptions normal{.init_weights = InitWeights::kNormal, .init_std = 0.02f};
+  const InitOptions wide{.init_weights = InitWeights::kNormal, .init_std = 0.5f};
+  EXPECT_TRUE(differ(value({}, matrix), value(normal, matrix)));
+  const Tensor narrow_values = value(normal, "source_embedding.weight");
+  const Tensor wide_values = value(wide, "source_embedding.weight");
+  for (size_t i = 0; i < narrow_values.size(); ++i) {
+    EXPECT_NEAR(wide_values.host()[i], 25 * narrow_values.host()[i], 1e-6);
+  }
+  // nn.Transformer's: one Xavier bound for q, k and v together; zero biases.
+  const double bound = std::sqrt(6.0 / (36 + 12));
+  double largest = 0;
+  for (const float v : value({}, "encoder.layers.0.self_attn.in_proj_weight").span()) {
+    largest = std::max<double>(largest, std::abs(v));
+  }
+  EXPECT_LE(largest, bound);
+  EXPECT_GT(largest, 0.98 * bound);
+  for (const float v : value({}, "decoder.layers.1.linear2.bias").span()) EXPECT_EQ(v, 0.0f);
+  for (const float v : value({}, "decoder.norm.weight").span()) EXPECT_EQ(v, 1.0f);
+}
+
+TEST(Transformer, ObservedContextsSeeEveryAttention) {
+  const ModelConfig config = tiny_config();
+  const Transformer model = tiny_model(config);
+  const Shard shard = tiny_shard(config);
+  std::map<std::string, Tensor> seen;
+  Context ctx(Mode::kEvaluation, testing::test_pool());
+  ctx.observe(
+      [&](std::string_view name, const Tensor& value) { seen[std::string(name)] = value.clone(); });
+  model.decoder_output(ctx, shard);
+  // Of each head the matrices of the sentences in turn: each row of weights sums to one.
+  const auto expect = [&](const std::string& name, const Lengths& queries, const Lengths& keys) {
+    ASSERT_TRUE(seen.contains(name + ".weights")) << name;
+    const Tensor& weights = seen[name + ".weights"];
+    size_t i = 0;
+    for (size_t h = 0; h < config.heads; ++h) {
+      for (size_t s = 0; s < queries.sequences(); ++s) {
+        for (size_t row = 0; row < queries[s].size; ++row) {
+          double sum = 0;
+          for (size_t j = 0; j < keys[s].size; ++j) sum += weights.host()[i++];
+          EXPECT_NEAR(sum, 1, 1e-6) << name;
+        }
+      }
+    }
+    EXPECT_EQ(i, weights.size());
+  };
+  for (const std::string layer : {"0", "1"}) {
+    expect("encoder.layers." + layer + ".self_attn", shard.source, shard.source);
+    expect("decoder.layers." + layer + ".self_attn", shard.target, shard.target);
+    expect("decoder.layers." + layer + ".multihead_attn", shard.target, shard.source);
+  }
+  EXPECT_EQ(seen.size(), 6u);
+}
+
+TEST(Transformer, RefusesWhatDoesNotFit) {
+  const auto make = [](const std::function<void(ModelConfig&)>& change, size_t sources,
+                       size_t targets) {
+    return [=] {
+      ModelConfig config = tiny_config();
+      change(config);
+      Transformer(config, sources, targets);
+    };
+  };
+  EXPECT_THAT(make([](ModelConfig& c) { c.heads = 5; }, 11, 13),
+              ThrowsMessage<InvalidArgument>(HasSubstr("d_model is 12, which 5 heads")));
+  EXPECT_THAT(make([](ModelConfig& c) { c.tie = Tie::kAll; }, 11, 13),
+              ThrowsMessage<InvalidArgument>(HasSubstr("choose a joint vocabulary")));
+  EXPECT_THAT(make([](ModelConfig&) {}, 0, 13),
+              ThrowsMessage<InvalidArgument>(HasSubstr("source vocabulary of 0")));
+  EXPECT_THAT(make([](ModelConfig&) {}, 11, 0),
+              ThrowsMessage<InvalidArgument>(HasSubstr("target vocabulary is empty")));
+
+  const Transformer model = tiny_model(tiny_config());
+  const auto loss = [&](const std::function<void(Shard&)>& change) {
+    return [&, change] {
+      Shard shard = tiny_shard(tiny_config());
+      change(shard);
+      Context ctx(Mode::kEvaluation, testing::test_pool());
+      model.loss(ctx, shard, {});
+    };
+  };
+  EXPECT_THAT(loss([](Shard& s) { s.target_in[2] = 13; }),
+              ThrowsMessage<InvalidArgument>(HasSubstr("id 13")));
+  EXPECT_THAT(loss([](Shard& s) { s.source_ids[2] = -1; }),
+              ThrowsMessage<InvalidArgument>(HasSubstr("id -1")));
+  EXPECT_THAT(loss([](Shard& s) { s.source_ids.pop_back(); }),
+              ThrowsMessage<InvalidArgument>(HasSubstr("12 ids for 13 rows")));
+  EXPECT_THAT(loss([](Shard& s) { s.target_out.pop_back(); }),
+              ::testing::Throws<InvalidArgument>());
+  EXPECT_THAT(loss([](Shard& s) {
+                s.source = Lengths::of(std::vector<uint32_t>{33});
+                s.source_ids.assign(33, 1);
+              }),
+              ThrowsMessage<InvalidArgument>(HasSubstr("longer than max_positions 32")));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryVariant, ::testing::ValuesIn(kVariants),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace rapt

@@ -84,6 +84,8 @@ Model load_model(const fs::path& directory, const fs::path& weights) {
   check<IoError>(text.has_source() == config.has_encoder(), config_file.string(),
                  ": architecture is ", name_of(config.architecture), ", but a source is ",
                  text.has_source() ? "described" : "missing");
+  check<IoError>(config.tie != Tie::kAll || text.joint(), config_file.string(),
+                 ": tie is 'all', which needs a joint vocabulary, found separate ones");
   const size_t source = text.has_source() ? text.source().size() : 0;
   try {
     Transformer transformer = Transformer::without_values(config, source, text.target().size());

@@ -1,0 +1,121 @@
+// Names and shapes of parameters are those of PyTorch's state dict: a file of one is read by the
+// other.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "rapt/models/tiny_model_test.h"
+
+namespace rapt {
+namespace {
+
+using testing::kSourceVocabulary;
+using testing::kTargetVocabulary;
+using testing::tiny_config;
+using testing::tiny_decoder_config;
+using testing::tiny_model;
+
+using Shapes = std::map<std::string, Shape>;
+constexpr size_t kE = 12, kF = 10;
+
+Shapes shapes_of(const Transformer& model) {
+  Shapes shapes;
+  for (size_t i = 0; i < model.parameters().size(); ++i) {
+    shapes[model.parameters()[i].name] = model.parameters()[i].value.shape();
+  }
+  return shapes;
+}
+
+void add_attention(Shapes& s, const std::string& name) {
+  s[name + ".in_proj_weight"] = {3 * kE, kE};
+  s[name + ".in_proj_bias"] = {3 * kE};
+  s[name + ".out_proj.weight"] = {kE, kE};
+  s[name + ".out_proj.bias"] = {kE};
+}
+void add_norm(Shapes& s, const std::string& name) {
+  s[name + ".weight"] = s[name + ".bias"] = {kE};
+}
+// torch.nn.TransformerEncoderLayer(d_model=12, dim_feedforward=10).state_dict(), and with
+// `cross` TransformerDecoderLayer's.
+void add_layer(Shapes& s, const std::string& name, bool cross) {
+  add_attention(s, name + ".self_attn");
+  if (cross) add_attention(s, name + ".multihead_attn");
+  s[name + ".linear1.weight"] = {kF, kE};
+  s[name + ".linear1.bias"] = {kF};
+  s[name + ".linear2.weight"] = {kE, kF};
+  s[name + ".linear2.bias"] = {kE};
+  for (const char* norm : {".norm1", ".norm2"}) add_norm(s, name + norm);
+  if (cross) add_norm(s, name + ".norm3");
+}
+
+TEST(ParameterNames, OfAnEncoderDecoderAreThoseOfNnTransformer) {
+  Shapes expected = {{"source_embedding.weight", {kSourceVocabulary, kE}},
+                     {"target_embedding.weight", {kTargetVocabulary, kE}},
+                     {"output.weight", {kTargetVocabulary, kE}},
+                     {"output.bias", {kTargetVocabulary}}};
+  for (const char* i : {"0", "1"}) {
+    add_layer(expected, std::string("encoder.layers.") + i, false);
+    add_layer(expected, std::string("decoder.layers.") + i, true);
+  }
+  add_norm(expected, "encoder.norm");
+  add_norm(expected, "decoder.norm");
+  EXPECT_EQ(shapes_of(tiny_model(tiny_config())), expected);
+
+  ModelConfig config = tiny_config();
+  config.final_norm = config.output_bias = false;
+  config.tie = Tie::kAll;
+  config.positions = Positions::kLearned;
+  for (const char* gone :
+       {"encoder.norm.weight", "encoder.norm.bias", "decoder.norm.weight", "decoder.norm.bias",
+        "output.bias", "output.weight", "target_embedding.weight"}) {
+    expected.erase(gone);
+  }
+  expected["source_embedding.weight"] = {kTargetVocabulary, kE};
+  expected["source_positions.weight"] = expected["target_positions.weight"] = {32, kE};
+  const Transformer tied = tiny_model(config);
+  EXPECT_EQ(shapes_of(tied), expected);
+  const Parameter* table = tied.parameters().find("source_embedding.weight");
+  EXPECT_EQ(tied.parameters().find("target_embedding.weight"), table);
+  EXPECT_EQ(tied.parameters().find("output.weight"), table);
+}
+
+TEST(ParameterNames, OfADecoderAreThoseOfTransformerEncoderLayers) {
+  Shapes expected = {{"target_embedding.weight", {kTargetVocabulary, kE}},
+                     {"target_positions.weight", {32, kE}},
+                     {"output.bias", {kTargetVocabulary}}};
+  for (const char* i : {"0", "1"}) add_layer(expected, std::string("decoder.layers.") + i, false);
+  add_norm(expected, "decoder.norm");
+  const Transformer model = tiny_model(tiny_decoder_config());
+  EXPECT_EQ(shapes_of(model), expected);
+  EXPECT_EQ(model.parameters().find("output.weight"),
+            model.parameters().find("target_embedding.weight"));
+}
+
+TEST(ParameterNames, MatricesDecayAndVectorsDoNot) {
+  const Transformer model = tiny_model(tiny_decoder_config());
+  for (size_t i = 0; i < model.parameters().size(); ++i) {
+    const Parameter& p = model.parameters()[i];
+    EXPECT_EQ(p.decay, p.value.shape().rank() == 2) << p.name;
+  }
+}
+
+// GPT-2 small has 124,439,808 parameters, nanoGPT's count with its positions.
+TEST(ParameterNames, GptTwoHasItsNumberOfParameters) {
+  ModelConfig c = tiny_decoder_config();
+  c.d_model = 768;
+  c.heads = 12;
+  c.d_ff = 3072;
+  c.decoder_layers = 12;
+  c.max_positions = 1024;
+  c.output_bias = false;
+  const Transformer model = Transformer::without_values(c, 0, 50257);
+  size_t elements = 0;
+  for (size_t i = 0; i < model.parameters().size(); ++i) {
+    elements += model.parameters()[i].value.shape().elements();
+  }
+  EXPECT_EQ(elements, 124439808u);
+}
+
+}  // namespace
+}  // namespace rapt

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "rapt/base/check.h"
+
 namespace rapt::app {
 namespace {
 

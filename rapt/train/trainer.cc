@@ -136,7 +136,8 @@ bool Trainer::validation_due() const {
 }
 
 bool Trainer::save_due() const {
-  if (state_.step == 0) return false;
+  // While updates fail the weights may be what makes them fail: the last checkpoint stays.
+  if (state_.step == 0 || state_.skipped_in_a_row > 0) return false;
   const uint64_t every = options_.save_every;
   return every > 0 ? state_.step % every == 0 : state_.index == 0;
 }

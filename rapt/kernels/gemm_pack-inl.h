@@ -150,6 +150,7 @@ inline void pack_a_transposed(const float* HWY_RESTRICT a, size_t lda, size_t m,
 // kNN, kNT: copies `rows` rows of A, k_count long, to rows that are packed_row(k_count) apart.
 inline constexpr size_t packed_row(size_t k_count) { return ceil_div(k_count, 16) * 16 + kRowGap; }
 inline void pack_a_rows(const float* a, size_t lda, size_t rows, size_t k_count, float* to) {
+  if (k_count == 0) return;  // A may be null
   for (size_t i = 0; i < rows; ++i) {
     std::memcpy(to + i * packed_row(k_count), a + i * lda, k_count * sizeof(float));
   }

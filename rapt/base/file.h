@@ -1,6 +1,5 @@
 // Files: bounded reading, lines from a file or from stdin, and replacement that leaves either the
-// old file or the new one, whole. Every error is an IoError that names the file and the system's
-// reason.
+// old file or the new one, whole. Every error is an IoError: the file and the system's reason.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,5 @@
 // UTF-8 as Unicode defines it (Table 3-7 of the standard): no overlong forms, no surrogates,
-// nothing above U+10FFFF. Text from outside is checked once, where it enters; all else may rely on
-// it.
+// nothing above U+10FFFF. Text from outside is checked once, where it enters; all else relies on it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,11 +17,10 @@ struct CodePoint {
 CodePoint utf8_decode(std::string_view text, size_t at);  // at < text.size()
 void utf8_append(std::string& text, char32_t code);       // code is a scalar value
 size_t utf8_valid_prefix(std::string_view text);          // == text.size() when all is valid
-// Bytes of the longest prefix of valid text that is no longer than `limit` and splits no code
-// point.
+// Bytes of the longest prefix of valid text within `limit` that splits no code point.
 size_t utf8_cut(std::string_view text, size_t limit);
-std::vector<std::string_view> utf8_split(
-    std::string_view text);  // one view a code point; valid text
+// One view a code point; throws InvalidArgument for invalid text.
+std::vector<std::string_view> utf8_split(std::string_view text);
 
 // Throws IoError "FILE:LINE: invalid UTF-8 at byte B (0xXX); …"; the line counts from 1, the byte
 // from 1 within the line. `line` 0 leaves the line out.

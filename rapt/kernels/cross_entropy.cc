@@ -35,11 +35,6 @@ void CrossEntropyRow(std::span<float> z, size_t target, SmoothingWeights weights
   z[target] -= 1.0f - weights.e;
 }
 
-void Scale(float factor, std::span<float> x) {
-  const Vec f = hn::Set(F32(), factor);
-  map([&](Vec v) HWY_ATTR { return hn::Mul(f, v); }, x, std::span<const float>(x));
-}
-
 void AddScaled(float factor, std::span<const float> x, std::span<float> y) {
   const Vec f = hn::Set(F32(), factor);
   map([&](Vec v, Vec sum) HWY_ATTR { return hn::MulAdd(f, v, sum); }, y, x,
@@ -52,7 +47,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace rapt::kernels {
 HWY_EXPORT(CrossEntropyRow);
-HWY_EXPORT(Scale);
 HWY_EXPORT(AddScaled);
 
 namespace {
@@ -83,12 +77,6 @@ double sum_of_rows(std::span<const double> values) {
     total += block;
   }
   return total;
-}
-
-void scale(std::span<float> x, float factor, Pool& pool) {
-  const auto run = HWY_DYNAMIC_DISPATCH(Scale);
-  pool.row_blocks(x.size(), kElementsATask,
-                  [&](size_t begin, size_t end) { run(factor, x.subspan(begin, end - begin)); });
 }
 
 void add_scaled(float factor, std::span<const float> x, std::span<float> y, Pool& pool) {

@@ -27,8 +27,6 @@ void cross_entropy(MatrixView<float> z, std::span<const int32_t> targets, Smooth
 // The sum of one number a row: of each block of kRowBlock rows in order, then of the blocks.
 double sum_of_rows(std::span<const double> values);
 
-// x *= factor
-void scale(std::span<float> x, float factor, Pool& pool);
 // y += factor * x
 void add_scaled(float factor, std::span<const float> x, std::span<float> y, Pool& pool);
 

@@ -76,20 +76,25 @@ Result run(const Transformer& model, const Shard& shard, Pool& pool) {
   return result;
 }
 
-TEST(TransformerBits, LossAndGradientsDoNotDependOnThreads) {
+TEST(TransformerBits, LossAndGradientsDoNotDependOnThreadsNorOnTheCpu) {
   for (const ModelConfig& config : configs()) {
     const Transformer model = tiny_model(config);
     const Shard shard = long_shard(config);
     Pool one(1), two(2), three(3);
     const Result expected = run(model, shard, one);
-    for (Pool* pool : {&two, &three}) {
-      const Result result = run(model, shard, *pool);
-      expect_same_bits(result.objective, expected.objective);
-      expect_same_bits(result.nll, expected.nll);
-      for (size_t i = 0; i < result.gradients.size(); ++i) {
-        SCOPED_TRACE(model.parameters()[i].name);
-        expect_same_bits(result.gradients[i], expected.gradients[i]);
-      }
+    for (const int64_t target : testing::fma_targets()) {
+      testing::on_simd_target(target, [&] {
+        for (Pool* pool : {&one, &two, &three}) {
+          SCOPED_TRACE(concat(pool->threads(), " threads"));
+          const Result result = run(model, shard, *pool);
+          expect_same_bits(result.objective, expected.objective);
+          expect_same_bits(result.nll, expected.nll);
+          for (size_t i = 0; i < result.gradients.size(); ++i) {
+            SCOPED_TRACE(model.parameters()[i].name);
+            expect_same_bits(result.gradients[i], expected.gradients[i]);
+          }
+        }
+      });
     }
   }
 }

@@ -191,6 +191,24 @@ TEST(Transformer, SmoothingFormulasAreThoseOfTheirNames) {
             1e-3);
 }
 
+// Attention over nothing gives zeros; nothing becomes NaN on the way.
+TEST(Transformer, EmptySourcesAreHarmless) {
+  const ModelConfig config = tiny_config();
+  const Transformer model = tiny_model(config);
+  for (const uint32_t other : {0u, 4u}) {
+    const Shard shard = tiny_shard(config, {{17, 0, 0}, {3, other, 0}}, {{17, 3, 0}, {3, 2, 0}});
+    Context ctx(Mode::kEvaluation, testing::test_pool());
+    const auto loss = model.loss(ctx, shard, {});
+    EXPECT_TRUE(std::isfinite(loss.nll.host()[0]));
+    ctx.backward(loss.objective);
+    for (size_t i = 0; i < model.parameters().size(); ++i) {
+      const Tensor gradient = testing::gradient_of(ctx, model.parameters()[i]);
+      EXPECT_TRUE(std::ranges::all_of(gradient.span(), [](float v) { return std::isfinite(v); }))
+          << model.parameters()[i].name;
+    }
+  }
+}
+
 TEST(Transformer, InitialWeightsFollowTheirOptions) {
   const auto value = [](const InitOptions& init, const char* name) {
     const Transformer model(tiny_config(), 11, 13, init);

@@ -46,8 +46,9 @@ struct PositionTable::Sinusoids {
 
   Tensor rows(size_t positions) {
     const std::lock_guard lock(mutex);
-    if (table.size() < positions * width) {
-      const size_t known = table.size() / width, wanted = std::max<size_t>(128, positions);
+    if (table.empty() || table.rows() < positions) {
+      const size_t known = table.empty() ? 0 : table.rows(),
+                   wanted = std::max<size_t>(128, positions);
       const Tensor next(MemoryPool::process(), {std::bit_ceil(wanted), width});
       std::ranges::copy(table.span(), next.data());
       for (size_t t = known; t < next.rows(); ++t) {

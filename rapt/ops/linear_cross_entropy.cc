@@ -5,6 +5,7 @@
 #include "rapt/base/check.h"
 #include "rapt/kernels/activation.h"
 #include "rapt/kernels/cross_entropy.h"
+#include "rapt/kernels/elementwise.h"
 #include "rapt/kernels/gemm.h"
 
 namespace rapt::ops {
@@ -159,7 +160,7 @@ CrossEntropy linear_cross_entropy(Context& ctx, const Var& x, const Var& w, cons
         add(w, gradients.w);
         add(b, gradients.b);
         if (gradients.x.empty()) return;
-        kernels::scale(gradients.x.span(), factor, grads.pool());
+        kernels::scale(gradients.x.span(), factor, gradients.x.span(), grads.pool());
         grads.add(x, gradients.x);
       });
   return {objective, sums.nll};

@@ -237,8 +237,8 @@ TEST(Pool, QueuesConcurrentCallers) {
     std::atomic<size_t> wrong{0};
     for (size_t c = 0; c < 4; ++c) {
       callers.emplace_back([&, c] {
-        for (size_t round = 0; round < 200; ++round) {
-          std::vector<size_t> out(17);
+        for (size_t round = 0; round < 50; ++round) {
+          std::vector<size_t> out(9);
           pool.run(out.size(), 8, [&](size_t i, float* scratch) {
             scratch[0] = static_cast<float>(c * 1000 + i);
             std::this_thread::yield();

@@ -1,19 +1,14 @@
 // Ragged batches: which sentences an update sees, as a pure function of (data, seed, options). A
 // run that resumes needs two integers, the epoch and the index; nothing else is stored.
 //
-//   order    line = permutation(position) keyed by (seed, epoch): a Feistel network with cycle
-//   walking
-//            on Philox (Black and Rogaway, 2002), so no table and no shuffled array
+//   order    line = permutation(position), keyed by (seed, epoch): see permutation.h
 //   windows  equal parts of the order, about 64 updates long; inside, items are sorted by target
-//   and
-//            source length, cut into updates, and the updates shuffled by a second permutation
+//            and source length, cut into updates, and the updates shuffled by a permutation
 //   update   at most batch_tokens * accumulate target tokens with </s>, and twice that in the
-//   source;
-//            an item beyond that stands alone
+//            source; an item beyond that stands alone
 //   shards   an update is cut into shards * accumulate parts of about equal length, fewer when it
-//   has
-//            fewer items. So (batch_tokens 8000, shards 2) and (batch_tokens 4000, accumulate 2)
-//            are the same run, bit for bit
+//            has fewer items. So (batch_tokens 8000, shards 2) and (batch_tokens 4000,
+//            accumulate 2) are the same run, bit for bit
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -69,8 +64,8 @@ struct BatchCounts {
   uint64_t too_long = 0;  // left out: more than max_length tokens, or a line over the byte limit
   uint64_t source_tokens = 0, target_tokens = 0;  // of the used ones, with </s>
   uint64_t first_empty = 0, first_too_long = 0;   // line numbers from 1; 0: none
-  // "left out 3 of 29000 items: 1 empty (first: line 17), 2 over 1024 tokens (first: line 4)", or
-  // "".
+  // "left out 3 of 29000 items: 1 empty (first: line 17), 2 over 1024 tokens (first: line 4)";
+  // empty when nothing was.
   std::string report(const BatchOptions& options) const;
 };
 

@@ -44,8 +44,7 @@ class ParallelCorpus {
     std::string source, target;
   };
   // One path: TSV, each line exactly one tab. Two: source, target. Throws InvalidArgument for
-  // another number, IoError for files of different length (says both counts) and for a line without
-  // its tab.
+  // another number; IoError for a line without its tab and for files of different length.
   static ParallelCorpus open(const std::vector<fs::path>& paths, const CorpusOptions& options = {});
 
   uint64_t size() const { return source_.size(); }

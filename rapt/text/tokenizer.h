@@ -11,8 +11,7 @@
 
 namespace rapt {
 
-// Immutable: threads share one. Lines hold no newline; a stream's newline is a piece of its own,
-// "\n".
+// Immutable: threads share one. Lines hold no newline; a stream's is a piece of its own, "\n".
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
@@ -27,8 +26,7 @@ class Tokenizer {
 std::unique_ptr<Tokenizer> make_char_tokenizer();
 // Words between ASCII white space; decode puts one space between them.
 std::unique_ptr<Tokenizer> make_word_tokenizer();
-// One piece a byte of UTF-8, named <0x00> … <0xFF>: decode(encode(x)) == x; bytes that are no UTF-8
-// become U+FFFD.
+// One piece a byte, named <0x00> … <0xFF>: decode(encode(x)) == x; invalid UTF-8 becomes U+FFFD.
 std::unique_ptr<Tokenizer> make_byte_tokenizer();
 
 // SentencePiece (Kudo and Richardson, 2018). The model is checked before the library sees it, for
@@ -60,8 +58,8 @@ struct SentencePieceTraining {
 };
 // Trains on the lines that `next` gives until it returns false. Ids 0 … 3 are <pad> <s> </s> <unk>.
 // One thread and no random choice: the same lines give the same bytes. Normalisation is ours, none
-// is built in. Throws InvalidArgument with the library's reason (mostly: fewer pieces than asked
-// for).
+// is built in. A vocabulary that the data cannot fill gets smaller; one too small for the letters
+// is an InvalidArgument with the library's reason.
 std::string train_sentencepiece(const std::function<bool(std::string&)>& next,
                                 const SentencePieceTraining& options);
 

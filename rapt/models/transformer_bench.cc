@@ -1,0 +1,94 @@
+// Whole models: tokens a second in training and in decoding, for the sizes of the recipes.
+#include <benchmark/benchmark.h>
+
+#include <numeric>
+
+#include "rapt/models/transformer.h"
+
+namespace rapt {
+namespace {
+
+constexpr size_t kVocabulary = 8000;
+
+ModelConfig config_of(int64_t d_model, int64_t layers, NormOrder order) {
+  ModelConfig c;
+  c.d_model = static_cast<size_t>(d_model);
+  c.heads = c.d_model / 64;
+  c.d_ff = 4 * c.d_model;
+  c.encoder_layers = c.decoder_layers = static_cast<size_t>(layers);
+  c.norm_order = order;
+  return c;
+}
+
+// `rows` tokens on each side, in sentences of `length`.
+Shard shard_of(size_t rows, uint32_t length) {
+  Shard shard;
+  shard.source = shard.target = Lengths::of(std::vector<uint32_t>(rows / length, length));
+  shard.source_ids.resize(shard.source.rows());
+  for (size_t i = 0; i < shard.source_ids.size(); ++i) {
+    shard.source_ids[i] = static_cast<int32_t>(i * 7919 % kVocabulary);
+  }
+  shard.target_in = shard.target_out = shard.source_ids;
+  return shard;
+}
+
+// Arguments: d_model, layers, post or pre, threads.
+void train(benchmark::State& state) {
+  const auto order = state.range(2) == 0 ? NormOrder::kPost : NormOrder::kPre;
+  const Transformer model(config_of(state.range(0), state.range(1), order), kVocabulary,
+                          kVocabulary);
+  const Shard shard = shard_of(2048, 16);
+  Pool pool(static_cast<size_t>(state.range(3)));
+  Context ctx(Mode::kTraining, pool);
+  uint64_t update = 0;
+  for (auto _ : state) {
+    ctx.clear(update++);
+    ctx.backward(model.loss(ctx, shard, {.smoothing = 0.1f}).objective);
+  }
+  state.counters["tokens/s"] = benchmark::Counter(
+      static_cast<double>(shard.target.rows() * state.iterations()), benchmark::Counter::kIsRate);
+}
+BENCHMARK(train)
+    ->ArgNames({"d_model", "layers", "pre", "threads"})
+    ->Args({128, 4, 0, 1})
+    ->Args({256, 3, 0, 1})
+    ->Args({256, 3, 1, 1})
+    ->Args({256, 3, 0, 2})
+    ->Args({512, 6, 0, 2})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+// Arguments: d_model, layers, hypotheses at once, threads. Each step feeds one token to each.
+void decode(benchmark::State& state) {
+  Transformer model(config_of(state.range(0), state.range(1), NormOrder::kPost), kVocabulary,
+                    kVocabulary);
+  model.pack();
+  constexpr uint32_t kLength = 32;
+  const auto hypotheses = static_cast<size_t>(state.range(2));
+  const Shard shard = shard_of(hypotheses * kLength, kLength);
+  Pool pool(static_cast<size_t>(state.range(3)));
+  Context ctx(Mode::kInference, pool);
+  const std::vector<int32_t> ids(hypotheses, 5);
+  for (auto _ : state) {
+    State cache = model.make_state(hypotheses, kLength);
+    model.open(ctx, cache, shard.source, shard.source_ids);
+    for (uint32_t t = 0; t < kLength; ++t) {
+      std::vector<Sequence> rows;
+      for (size_t i = 0; i < hypotheses; ++i) rows.push_back({i, 1, t});
+      benchmark::DoNotOptimize(model.step(ctx, cache, Lengths(std::move(rows)), ids).data());
+    }
+  }
+  state.counters["tokens/s"] = benchmark::Counter(
+      static_cast<double>(hypotheses * kLength * state.iterations()), benchmark::Counter::kIsRate);
+}
+BENCHMARK(decode)
+    ->ArgNames({"d_model", "layers", "hypotheses", "threads"})
+    ->Args({256, 3, 1, 1})
+    ->Args({256, 3, 8, 1})
+    ->Args({256, 3, 64, 1})
+    ->Args({512, 6, 5, 1})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+}  // namespace
+}  // namespace rapt

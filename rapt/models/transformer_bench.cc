@@ -1,19 +1,15 @@
 // Whole models: tokens a second in training and in decoding, for the sizes of the recipes.
 #include <benchmark/benchmark.h>
 
-#include <numeric>
-
 #include "rapt/models/transformer.h"
 
 namespace rapt {
 namespace {
 
-constexpr size_t kVocabulary = 8000;
-
 ModelConfig config_of(int64_t d_model, int64_t layers, NormOrder order) {
   ModelConfig c;
   c.d_model = static_cast<size_t>(d_model);
-  c.heads = c.d_model / 64;
+  c.heads = c.d_model / (c.d_model < 256 ? 32 : 64);
   c.d_ff = 4 * c.d_model;
   c.encoder_layers = c.decoder_layers = static_cast<size_t>(layers);
   c.norm_order = order;
@@ -21,24 +17,24 @@ ModelConfig config_of(int64_t d_model, int64_t layers, NormOrder order) {
 }
 
 // `rows` tokens on each side, in sentences of `length`.
-Shard shard_of(size_t rows, uint32_t length) {
+Shard shard_of(size_t rows, size_t length, size_t vocabulary) {
   Shard shard;
-  shard.source = shard.target = Lengths::of(std::vector<uint32_t>(rows / length, length));
+  const auto size = static_cast<uint32_t>(length);
+  shard.source = shard.target = Lengths::of(std::vector<uint32_t>(rows / length, size));
   shard.source_ids.resize(shard.source.rows());
   for (size_t i = 0; i < shard.source_ids.size(); ++i) {
-    shard.source_ids[i] = static_cast<int32_t>(i * 7919 % kVocabulary);
+    shard.source_ids[i] = static_cast<int32_t>(i * 7919 % vocabulary);
   }
   shard.target_in = shard.target_out = shard.source_ids;
   return shard;
 }
 
-// Arguments: d_model, layers, post or pre, threads.
 void train(benchmark::State& state) {
   const auto order = state.range(2) == 0 ? NormOrder::kPost : NormOrder::kPre;
-  const Transformer model(config_of(state.range(0), state.range(1), order), kVocabulary,
-                          kVocabulary);
-  const Shard shard = shard_of(2048, 16);
-  Pool pool(static_cast<size_t>(state.range(3)));
+  const auto vocabulary = static_cast<size_t>(state.range(3));
+  const Transformer model(config_of(state.range(0), state.range(1), order), vocabulary, vocabulary);
+  const Shard shard = shard_of(2000, static_cast<size_t>(state.range(4)), vocabulary);
+  Pool pool(static_cast<size_t>(state.range(5)));
   Context ctx(Mode::kTraining, pool);
   uint64_t update = 0;
   for (auto _ : state) {
@@ -49,23 +45,25 @@ void train(benchmark::State& state) {
       static_cast<double>(shard.target.rows() * state.iterations()), benchmark::Counter::kIsRate);
 }
 BENCHMARK(train)
-    ->ArgNames({"d_model", "layers", "pre", "threads"})
-    ->Args({128, 4, 0, 1})
-    ->Args({256, 3, 0, 1})
-    ->Args({256, 3, 1, 1})
-    ->Args({256, 3, 0, 2})
-    ->Args({512, 6, 0, 2})
+    ->ArgNames({"d_model", "layers", "pre", "vocabulary", "length", "threads"})
+    ->Args({128, 3, 1, 64, 8, 1})  // spelling to pronunciation
+    ->Args({128, 4, 0, 8000, 16, 1})
+    ->Args({256, 3, 0, 8000, 16, 1})
+    ->Args({256, 3, 1, 8000, 16, 1})
+    ->Args({256, 3, 0, 8000, 16, 2})
+    ->Args({512, 6, 0, 8000, 25, 2})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
 // Arguments: d_model, layers, hypotheses at once, threads. Each step feeds one token to each.
 void decode(benchmark::State& state) {
+  constexpr size_t kVocabulary = 8000;
+  constexpr uint32_t kLength = 32;
   Transformer model(config_of(state.range(0), state.range(1), NormOrder::kPost), kVocabulary,
                     kVocabulary);
   model.pack();
-  constexpr uint32_t kLength = 32;
   const auto hypotheses = static_cast<size_t>(state.range(2));
-  const Shard shard = shard_of(hypotheses * kLength, kLength);
+  const Shard shard = shard_of(hypotheses * kLength, kLength, kVocabulary);
   Pool pool(static_cast<size_t>(state.range(3)));
   Context ctx(Mode::kInference, pool);
   const std::vector<int32_t> ids(hypotheses, 5);

@@ -54,6 +54,22 @@ TEST(Json, BuildsTheDocumentInItsOrder) {
   EXPECT_EQ(parse("7"), 7);
 }
 
+TEST(Json, ChangedBytesGiveADocumentOrAnError) {
+  const std::string good = R"({"a":[1,-2,3.5e1,"ß\u00e9"],"b":{"c":null,"d":true}})";
+  for (uint32_t i = 0; i < 5000; ++i) {
+    const PhiloxBlock draw = philox({i, 0, 0, 0}, 9);
+    std::string text = good;
+    text[draw[0] % text.size()] = static_cast<char>(draw[1]);
+    if (draw[2] % 4 == 0) text.resize(draw[3] % text.size());
+    try {
+      const Json json = parse(text);
+      EXPECT_EQ(parse(json.dump()), json);
+    } catch (const IoError& error) {
+      EXPECT_THAT(error.what(), testing::StartsWith("config.json: "));
+    }
+  }
+}
+
 TEST(JsonObject, ErrorsNameFileAndKey) {
   const Json json = parse(R"({"n":5,"x":0.5,"s":"big","neg":-1,"huge":18446744073709551615,
                               "real":1.0,"list":[1,2],"o":{"k":"v"},"none":null})");

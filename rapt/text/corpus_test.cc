@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "rapt/base/check.h"
@@ -81,6 +82,25 @@ TEST_F(CorpusTest, ErrorsNameFileAndLine) {
   const std::string far((size_t{1} << 20) - 1, 'x');
   EXPECT_THAT([&] { lines("1\n" + far + "\n\xE2\x82\n"); },
               ThrowsMessage<IoError>(HasSubstr("lines:3: invalid UTF-8 at byte 1 ")));
+}
+
+TEST_F(CorpusTest, AnyBytesAreLinesOrAnError) {
+  constexpr std::string_view kBytes = "ab\n\r\t\xC3\xA4\xE2\x82\xAC\xFF";
+  for (uint32_t i = 0; i < 300; ++i) {
+    std::string text;
+    for (uint32_t k = 0; k < 1 + i % 40; ++k)
+      text += kBytes[philox({i, k, 0, 0}, 6)[0] % kBytes.size()];
+    const fs::path path = file("any", text);
+    try {
+      const LineFile lines(path);
+      size_t bytes = 0;
+      for (uint64_t n = 0; n < lines.size(); ++n) bytes += lines.line(n).size();
+      EXPECT_LE(bytes, text.size());
+      EXPECT_EQ(lines.size(), std::count(text.begin(), text.end(), '\n') + (text.back() != '\n'));
+    } catch (const IoError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("any:"));
+    }
+  }
 }
 
 TEST_F(CorpusTest, LongLinesAreKnown) {

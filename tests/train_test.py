@@ -4,7 +4,6 @@ import gzip
 import json
 import signal
 import subprocess
-import time
 import unittest
 
 from program import PAIRS, RAPT, TINY, ProgramTest, hash_of, rapt
@@ -36,9 +35,10 @@ class Train(ProgramTest):
         command = [RAPT, "train", "--model", str(model), "--train", str(data), *TINY, "--steps", "400", "--dropout", "0.1"]
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-            deadline = time.monotonic() + 60
-            while not (model / "metrics.jsonl").exists() and time.monotonic() < deadline:
-                time.sleep(0.01)
+            lines = []
+            while not any("parameters" in line for line in lines):  # the line before the first update
+                lines.append(process.stderr.readline())
+                self.assertTrue(lines[-1], "".join(lines))
             process.send_signal(number)
             _, stderr = process.communicate(timeout=120)
             if process.returncode != 0:  # 0: it had ended before the signal came
@@ -59,8 +59,9 @@ class Train(ProgramTest):
         expected = self.weights("flags", "--steps", 10, "--norm-order", "pre", "--seed", 3)
         toml = self.write("run.toml", "steps = 10\nnorm_order = \"pre\"\nseed = 3\n")
         self.assertEqual(self.weights("file", "--config", toml), expected)
-        self.assert_fails(2, "d_modle", arguments=["train", "--config", self.write("bad.toml", "d_modle = 8\n"),
-                                                   "--model", self.folder / "x", "--train", self.tsv()])
+        bad = self.write("bad.toml", "d_modle = 8\n")
+        self.assert_fails(2, "bad.toml", "d_modle", arguments=[
+            "train", "--config", bad, "--model", self.folder / "x", "--train", self.tsv()])
 
     def test_validation_chooses_the_best_and_the_log_is_json(self):
         valid = self.tsv("valid.tsv", PAIRS[:8])

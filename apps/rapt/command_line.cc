@@ -44,12 +44,21 @@ void CommandLine::add_threads(size_t& threads) {
 }
 
 bool CommandLine::parse_arguments(const Arguments& arguments) {
+  for (CLI::Option* option : get_options()) {
+    if (option->get_items_expected_max() == 1) option->take_last();  // the last one given counts
+  }
   Arguments reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
   try {
     parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
     print(help());
     return false;
+  } catch (const CLI::ConfigError& e) {
+    std::string key = e.what();
+    key = key.substr(key.rfind(' ') + 1);
+    std::ranges::replace(key, '-', '_');
+    throw InvalidArgument(
+        concat(get_config_ptr()->as<std::string>(), ": ", key, " is no option of this command"));
   }
   return true;
 }

@@ -34,8 +34,7 @@ struct DecodeOptions {
     visit("sample", o.sample, "draw the output instead of searching for the best");
     visit("temperature", o.temperature, Range{1e-4, 1e4}, "of sampling: below 1 is more careful");
     visit("top_k", o.top_k, Range{0, 1 << 20}, "sample among the k likeliest tokens; 0 means all");
-    visit("top_p", o.top_p, Range{0, 1},
-          "sample among the likeliest tokens that hold this mass");
+    visit("top_p", o.top_p, Range{0, 1}, "sample among the likeliest tokens that hold this mass");
     visit("min_p", o.min_p, Range{0, 1},
           "sample among tokens at least this likely, as a share of the likeliest");
     visit("seed", o.seed, Range{0, 9007199254740992.0}, "of sampling");

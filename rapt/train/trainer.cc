@@ -12,6 +12,8 @@ namespace rapt {
 namespace {
 
 constexpr const char* kWeights = "model.safetensors";
+// A set of a few sentences ends an epoch with each update: no checkpoint for each of them.
+constexpr uint64_t kUpdatesBetweenSaves = 100;
 
 // Validates and decodes with the averaged weights, where there are any.
 class WithAverage {
@@ -79,7 +81,7 @@ void Trainer::restore(const Checkpoint& checkpoint) {
     const fs::path file = checkpoint.weights();
     average->load(read_safetensors(file), "", file.string());
   }
-  saved_ = state_.step;
+  saved_ = last_save_ = state_.step;
   restore_best();
 }
 
@@ -139,7 +141,8 @@ bool Trainer::save_due() const {
   // While updates fail the weights may be what makes them fail: the last checkpoint stays.
   if (state_.step == 0 || state_.skipped_in_a_row > 0) return false;
   const uint64_t every = options_.save_every;
-  return every > 0 ? state_.step % every == 0 : state_.index == 0;
+  if (every > 0) return state_.step % every == 0;
+  return state_.index == 0 && state_.step >= last_save_ + kUpdatesBetweenSaves;
 }
 
 void Trainer::update() {
@@ -263,7 +266,7 @@ void Trainer::save() {
       write_safetensors(directory / "ema.safetensors", values);
     }
   });
-  saved_ = state_.step;
+  saved_ = last_save_ = state_.step;
   const std::optional<Best::Found>& best = state_.best.found;
   if (!best || best->step == state_.step) {
     const Checkpoint last{store_.path(state_.step), state_, {}};

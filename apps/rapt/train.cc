@@ -1,6 +1,7 @@
 // rapt train: from text to a model directory. The same command goes on with a run that was stopped,
 // and does nothing when it is over.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -162,8 +163,9 @@ std::string ending(const Trainer& trainer, TrainEnd end, const TrainArguments& a
   }
   if (state.skipped > 0) text += concat("; skipped ", state.skipped, " updates");
   if (state.best.found) {
-    text += concat("; best ", a.training.metric, ' ', shortest(state.best.found->value),
-                   " at step ", state.best.found->step);
+    text +=
+        concat("; best ", a.training.metric, ' ', fmt::format("{:.4g}", state.best.found->value),
+               " at step ", state.best.found->step);
   }
   return text + (end == TrainEnd::kStopped ? "; the same command goes on"
                                            : "; the model is in " + a.model);

@@ -20,16 +20,28 @@ size_t estimate_memory(const Transformer& model, const TrainOptions& options, Sh
   const auto open_sums = static_cast<double>(std::bit_width(options.shards * options.accumulate));
   const double states = 1 + open_sums + 2 + (options.ema_decay > 0 ? 1 : 0);
 
-  // Floats that a token's row keeps in a layer.
+  // Floats that a token's row keeps until the backward pass: of attention Q, K, V, the output, its
+  // projection and the normalised sum; of the feed-forward network the inner row (for a smooth
+  // activation its argument too), the outer one and the normalised sum.
   const auto d = static_cast<double>(config.d_model), f = static_cast<double>(config.d_ff);
-  const double attention = 6 * d, feed_forward = 2 * f + 2 * d;
+  const double inner = config.activation == kernels::Activation::kRelu ? f : 2 * f;
+  const double attention = 6 * d, feed_forward = inner + 2 * d;
+  const double source = config.has_encoder() ? shard.source_tokens : 0;
+  const double target = shard.target_tokens;
   const double encoder =
-      shard.source_tokens * (attention + feed_forward) * static_cast<double>(config.encoder_layers);
-  const double cross = shard.target_tokens * attention + shard.source_tokens * 2 * d;
+      source * (attention + feed_forward) * static_cast<double>(config.encoder_layers);
+  const double cross = config.has_encoder() ? target * 4 * d + source * 2 * d : 0;
   const double decoder =
-      (shard.target_tokens * (attention + feed_forward) + (config.has_encoder() ? cross : 0)) *
-      static_cast<double>(config.decoder_layers);
-  return static_cast<size_t>(4 * (states * parameters + encoder + decoder));
+      (target * (attention + feed_forward) + cross) * static_cast<double>(config.decoder_layers);
+  const double ends = 2 * d * (source + target);  // embeddings, final norms
+
+  // Gradients of the widest layer, while the backward pass is there.
+  const double backward = std::max(source, target) * (2 * f + 3 * d);
+  // A chunk of logits, and the gradient of the output projection.
+  const auto vocabulary = static_cast<double>(model.target_vocabulary());
+  const double loss = std::min(target, 512.0) * vocabulary + vocabulary * d + target * d;
+  return static_cast<size_t>(4 *
+                             (states * parameters + encoder + decoder + ends + backward + loss));
 }
 
 }  // namespace rapt

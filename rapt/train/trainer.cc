@@ -108,6 +108,7 @@ TrainEnd Trainer::run() {
     log_->append({{"kind", "resume"}, {"step", state_.step}, {"epoch", last_epoch()}});
   }
   for (;;) {
+    if (at_limit()) log_window();
     const uint64_t best = state_.best.found ? state_.best.found->step : 0;
     if (validation_due() && !state_.validated && !validate()) {
       save();
@@ -115,7 +116,7 @@ TrainEnd Trainer::run() {
     }
     const bool better = state_.best.found && state_.best.found->step != best;
     const bool limit = at_limit(), patience = state_.best.give_up(options_.patience);
-    if (limit || patience) log_window();
+    if (patience) log_window();
     if (better || limit || patience || save_due() || stopped()) save();
     if (limit) return TrainEnd::kLimit;
     if (patience) return TrainEnd::kPatience;

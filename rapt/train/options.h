@@ -121,7 +121,7 @@ struct TrainOptions {
     visit("valid_every", o.valid_every, Range{0, kMany},
           "updates between validations; 0: after each epoch");
     visit("save_every", o.save_every, Range{0, kMany},
-          "updates between checkpoints; 0: after each epoch, but 100 updates apart or more");
+          "updates between checkpoints; 0: after each epoch, at most one in 100");
     visit("log_every", o.log_every, Range{1, kMany}, "updates between lines of metrics.jsonl");
     visit("keep_last", o.keep_last, Range{1, kMany}, "checkpoints kept, besides the best");
     visit("patience", o.patience, Range{0, kMany},

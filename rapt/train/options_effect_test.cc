@@ -143,6 +143,16 @@ TEST_F(OptionTest, SavesEveryNUpdatesAndKeepsTheLast) {
   EXPECT_THAT(CheckpointStore(folder("twos") / "checkpoints").steps(), ElementsAre(6, 7));
 }
 
+TEST_F(OptionTest, UnlessToldShortEpochsShareACheckpoint) {
+  TrainOptions o = base();
+  o.steps = 130;
+  Recorder recorder;
+  run("short", o, recorder);
+  ASSERT_THAT(recorder.saved_, SizeIs(2));  // the first end of an epoch from 100 on, and the last
+  EXPECT_GE(recorder.saved_[0], 100u);
+  EXPECT_LT(recorder.saved_[0], 115u);
+}
+
 TEST_F(OptionTest, MetricsFileHasItsKeys) {
   TrainOptions o = base();
   o.metric = "perplexity";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "rapt/io/atomic_directory.h"
 #include "rapt/metrics/perplexity.h"
 #include "rapt/models/model_directory.h"
 #include "rapt/train/copy_atomically.h"
@@ -12,7 +13,8 @@ namespace rapt {
 namespace {
 
 constexpr const char* kWeights = "model.safetensors";
-// A set of a few sentences ends an epoch with each update: no checkpoint for each of them.
+// A set of a few sentences ends an epoch with each update: no checkpoint for each of them, but for
+// the first epoch that ends after another hundred.
 constexpr uint64_t kUpdatesBetweenSaves = 100;
 
 // Validates and decodes with the averaged weights, where there are any.
@@ -28,6 +30,17 @@ class WithAverage {
  private:
   const Optimizer& optimizer_;
 };
+
+// What a killed process left half-written: "model.safetensors.tmp-4711-0" of AtomicFile, staged
+// checkpoints.
+void remove_leftovers(const fs::path& directory, const fs::path& checkpoints) {
+  remove_staged(checkpoints);
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, none)) {
+    const bool staged = entry.path().filename().string().find(".tmp-") != std::string::npos;
+    if (staged && entry.is_regular_file()) fs::remove(entry.path(), none);
+  }
+}
 
 Json counts_json(const BatchCounts& counts) {
   return {{"items", counts.items},
@@ -58,6 +71,7 @@ Trainer::Trainer(Transformer& model, const BatchPlan& train, const BatchPlan* va
           ", which needs decoding");
   }
   identity_ = {{"options", setup_.told}, {"data", data_identity()}};
+  remove_leftovers(setup_.directory, store_.folder());
   if (setup_.resume) restore(*setup_.resume);
   log_.emplace(setup_.directory / "metrics.jsonl", state_.step);
 }
@@ -81,7 +95,7 @@ void Trainer::restore(const Checkpoint& checkpoint) {
     const fs::path file = checkpoint.weights();
     average->load(read_safetensors(file), "", file.string());
   }
-  saved_ = last_save_ = state_.step;
+  saved_ = state_.step;
   restore_best();
 }
 
@@ -143,7 +157,9 @@ bool Trainer::save_due() const {
   if (state_.step == 0 || state_.skipped_in_a_row > 0) return false;
   const uint64_t every = options_.save_every;
   if (every > 0) return state_.step % every == 0;
-  return state_.index == 0 && state_.step >= last_save_ + kUpdatesBetweenSaves;
+  if (state_.index > 0) return false;
+  const uint64_t epoch_start = state_.step - train_.updates(state_.epoch - 1);
+  return state_.step / kUpdatesBetweenSaves > epoch_start / kUpdatesBetweenSaves;
 }
 
 void Trainer::update() {
@@ -267,7 +283,7 @@ void Trainer::save() {
       write_safetensors(directory / "ema.safetensors", values);
     }
   });
-  saved_ = last_save_ = state_.step;
+  saved_ = state_.step;
   const std::optional<Best::Found>& best = state_.best.found;
   if (!best || best->step == state_.step) {
     const Checkpoint last{store_.path(state_.step), state_, {}};

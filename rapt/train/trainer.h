@@ -87,7 +87,6 @@ class Trainer {
   Schedule schedule_;
   std::optional<MetricsLog> log_;
   std::optional<uint64_t> saved_;  // the step of the last save of this state
-  uint64_t last_save_ = 0;         // the step of the last save
   double lr_ = 0;
 
   Clock::time_point start_ = Clock::now();

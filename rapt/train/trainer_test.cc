@@ -253,6 +253,20 @@ TEST_F(TrainerTest, ADamagedCheckpointCostsTheStepsSinceTheOneBefore) {
   EXPECT_EQ(hashes(job.name), whole);
 }
 
+TEST_F(TrainerTest, WhatAKilledProcessLeftGoes) {
+  Job job;
+  job.options.steps = 2;
+  Recorder recorder;
+  run(job, recorder);
+  const fs::path staged = folder(job.name) / "checkpoints/step-00000009.tmp";
+  fs::create_directories(staged);
+  write_file(staged / "model.safetensors", "half");
+  write_file(folder(job.name) / "model.safetensors.tmp-1-0", "half");
+  run(job, recorder);
+  EXPECT_FALSE(fs::exists(staged));
+  EXPECT_FALSE(fs::exists(folder(job.name) / "model.safetensors.tmp-1-0"));
+}
+
 TEST_F(TrainerTest, RefusesOtherDataAndOptionsThatDoNotFit) {
   Job job;
   job.options.steps = 2;

@@ -10,6 +10,7 @@
 #include "apps/rapt/exit_codes.h"
 #include "apps/rapt/output.h"
 #include "apps/rapt/train_options.h"
+#include "apps/rapt/train_prepare.h"
 #include "apps/rapt/train_progress.h"
 #include "apps/rapt/train_validation.h"
 #include "rapt/train/run_identity.h"
@@ -188,6 +189,12 @@ int train(const TrainArguments& a) {
                           text.target().size(), a.init),
               text};
   if (!found) save_config(a.model, a.config, text);
+  if (a.prepare) {
+    check(!found, a.model, " holds a run that has begun; --prepare needs another directory");
+    prepare(a.model, model.transformer, plan, a.training);
+    progress.say(concat("the untrained model and batches.jsonl are in ", a.model));
+    return kDone;
+  }
   TrainSetup setup;
   setup.directory = a.model;
   setup.options = a.training;

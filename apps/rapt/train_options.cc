@@ -143,6 +143,10 @@ bool parse_train(const Arguments& arguments, TrainArguments& a) {
   group(app, "Training", [&] { add_fields(app, a.training); });
   app.add_threads(a.threads);
   app.add_flag("--strict", a.strict, "stop with 1 when a symbol is not in the vocabulary");
+  app.add_flag(
+      "--prepare", a.prepare,
+      "train nothing: write the untrained model, and batches.jsonl with the items of every "
+      "update");
   if (!app.parse_arguments(arguments)) return false;
 
   ModelConfig& c = a.config;
@@ -154,6 +158,9 @@ bool parse_train(const Arguments& arguments, TrainArguments& a) {
           {"dropout_activation", &c.dropout_activation},
           {"dropout_residual", &c.dropout_residual}});
   if (!c.has_encoder()) c.encoder_layers = 0;
+  if (!c.has_encoder() && app.get_option("--max-positions")->count() == 0) {
+    c.max_positions = a.context;  // positions that training never meets mean nothing
+  }
   complete_side(app, "source_", both, a.text_options.source);
   complete_side(app, "target_", both, a.text_options.target);
   a.text_options.joint = vocabulary == VocabularyKind::kJoint;

@@ -25,6 +25,7 @@ struct TrainArguments {
   size_t context = 64;
   size_t threads = 1;
   bool strict = false;
+  bool prepare = false;
   ModelConfig config;
   TextOptions text_options;
   InitOptions init;

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Trains the same model in PyTorch: the same initial weights, the same batches, the same settings.
 
-    rapt train --config config.toml … --steps 0 --model initial      # the weights to start from
-    rapt train --config config.toml … --model run --batches run.jsonl
-    python compare_torch.py --initial initial --batches run.jsonl --train T.src T.tgt --valid V.src V.tgt
+    rapt train --config config.toml … --model initial --prepare    # weights and batches
+    rapt train --config config.toml … --model run
+    python compare_torch.py --initial initial --train T.src T.tgt --valid V.src V.tgt
 
 Prints the validation loss (nats a target token, no smoothing) after each epoch, to stand beside
 `rapt train`'s. Dropout draws other bits here, so the losses agree within its noise, not exactly.
@@ -107,7 +107,6 @@ def validation_loss(model, pairs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--initial", required=True, type=pathlib.Path)
-    parser.add_argument("--batches", required=True, type=pathlib.Path)
     parser.add_argument("--train", nargs=2, required=True)
     parser.add_argument("--valid", nargs=2, required=True)
     parser.add_argument("--lr", type=float, default=0.005)
@@ -127,13 +126,13 @@ def main():
     model.train()
     optimizer = torch.optim.Adam(model.parameters(), lr=1.0, betas=(0.9, 0.98), eps=1e-8)
     print(f"initial: validation loss {validation_loss(model, valid):.4f}", flush=True)
-    step, epoch, start = 0, 0, time.time()
-    for line in args.batches.read_text().splitlines():
+    step, epoch, start = 0, 1, time.time()
+    for line in (args.initial / "batches.jsonl").read_text().splitlines():
         update = json.loads(line)
         if update["epoch"] != epoch:
-            epoch = update["epoch"]
             print(f"epoch {epoch}: step {step}, validation loss {validation_loss(model, valid):.4f}, "
                   f"{time.time() - start:.0f} s", flush=True)
+            epoch = update["epoch"]
         step += 1
         rate = args.lr * min(step / args.warmup, math.sqrt(args.warmup / step))
         optimizer.param_groups[0]["lr"] = rate
@@ -144,7 +143,7 @@ def main():
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), args.clip)
         optimizer.step()
-    print(f"epoch {epoch + 1}: step {step}, validation loss {validation_loss(model, valid):.4f}, "
+    print(f"epoch {epoch}: step {step}, validation loss {validation_loss(model, valid):.4f}, "
           f"{time.time() - start:.0f} s", flush=True)
 
 

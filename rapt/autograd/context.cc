@@ -102,6 +102,7 @@ void Context::run_tape() {
     const std::span<const Tensor> outputs(dys.data(), record.outputs);
     if (checked_) look_for_non_finite(record.op, "gradient", outputs);
     record.call(record.function, outputs, grads);
+    if (profiler_) profiler_(record.op, Phase::kBackward, outputs);
   }
   tape_.clear();
 }

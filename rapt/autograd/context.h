@@ -62,6 +62,7 @@ class Context {
   std::array<Var, N> record(const char* op, std::array<Tensor, N> ys, F&& f) {
     static_assert(N <= kMostOutputs);
     if (checked_) look_for_non_finite(op, "value", ys);
+    if (profiler_) profiler_(op, Phase::kForward, ys);
     const auto first = static_cast<int32_t>(nodes_.size());
     std::array<Var, N> vars;
     for (size_t i = 0; i < N; ++i) {
@@ -91,6 +92,13 @@ class Context {
   void watch(std::string_view name, const Tensor& value) const {
     if (observer_) observer_(name, value);
   }
+
+  // Tells a profiler what has just been computed: after each operation its values, after the
+  // backward function of each the gradients that it read. The time between two calls is that of
+  // the later one.
+  enum class Phase { kForward, kBackward };
+  using Profiler = std::function<void(const char* op, Phase phase, std::span<const Tensor> values)>;
+  void profile(Profiler profiler) { profiler_ = std::move(profiler); }
 
   // Checked mode: the same bits, but the results of each operation are searched for NaN and
   // infinity.
@@ -125,6 +133,7 @@ class Context {
   std::vector<Leaf> leaves_;
   size_t leaf_count_ = 0;
   Observer observer_;
+  Profiler profiler_;
   bool checked_ = false;
   std::optional<std::string> non_finite_;
 };

@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
+#include <vector>
+
+#include "rapt/base/check.h"
 
 namespace rapt {
 namespace {
@@ -101,6 +105,18 @@ TEST_F(ContextTest, DropoutKeysDifferBySiteUpdateAndSeed) {
   EXPECT_NE(key, other_seed.dropout_key(5));
   ctx.clear(1);
   EXPECT_NE(key, ctx.dropout_key(5));
+}
+
+TEST_F(ContextTest, AProfilerSeesEachOperationForwardAndBackward) {
+  std::vector<std::string> seen;
+  ctx.profile([&](const char* op, Context::Phase phase, std::span<const Tensor> values) {
+    const bool forward = phase == Context::Phase::kForward;
+    seen.push_back(concat(op, forward ? " value " : " gradient ", values[0].host()[0]));
+  });
+  const Var y = scaled(ctx, ctx.leaf(x), 3);  // of 1 and 2
+  ctx.record("unreached", x.clone(), [](const Tensor&, Grads&) {});
+  ctx.backward(y, 5);
+  EXPECT_THAT(seen, ElementsAre("scaled value 3", "unreached value 1", "scaled gradient 5"));
 }
 
 TEST_F(ContextTest, CheckedModeNamesTheFirstOperationThatIsNotFinite) {

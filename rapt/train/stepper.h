@@ -29,6 +29,7 @@ class Stepper {
   StepResult run(const Update& update, uint64_t step, uint64_t applied, double lr);
 
   const Optimizer& optimizer() const { return optimizer_; }
+  Context& context() { return ctx_; }  // for a profiler
 
  private:
   void compute(Context& ctx, const Update& update, StepResult& result);

@@ -334,7 +334,8 @@ Tensor attention_cached(Context& ctx, const Columns& q, const Lengths& queries,
                         std::span<const CachedKeys> keys, const AttentionArgs& args,
                         const Tensor* bias, const Tensor* sink) {
   Call call = make_cached_call(ctx, q, queries, keys, args, bias, sink);
-  return forward(ctx, call, queries).y;
+  const Tensor y = forward(ctx, call, queries).y;
+  return ctx.record("attention_cached", y, [](const Tensor&, Grads&) {}).value();
 }
 
 Tensor attention_weights_cached(Context& ctx, const Columns& q, const Lengths& queries,

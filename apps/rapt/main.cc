@@ -30,6 +30,7 @@ constexpr std::array kCommands = {
     Command{"explain", explain_main, "draw what every attention head looked at"},
     Command{"info", info_main, "say what a model is"},
     Command{"check", check_main, "show on a model that its results have the same bits everywhere"},
+    Command{"bench", bench_main, "measure the machine, and rapt on it"},
 };
 
 void print_usage(std::ostream& out) {

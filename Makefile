@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := build
-.PHONY: help setup build configure test demo bench format clean
+.PHONY: help setup build configure test demo bench bench-peers format clean
 
 JOBS ?= $(shell nproc)
 SETUP ?= tools/setup
@@ -12,7 +12,7 @@ BUILD := build/release
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 
 help:  ## this list
-	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 20
 
 setup:  ## install the Debian packages that are missing
 	@$(SETUP)
@@ -38,6 +38,9 @@ demo:  ## train on English pronunciation, show what was learnt (about six minute
 bench: configure  ## run the benchmark of every kernel
 	@ninja -C $(BUILD) -j$(JOBS)
 	@for bench in $(BUILD)/*_bench; do echo "== $${bench##*/}"; "$$bench"; done
+
+bench-peers: build  ## compare with other software, write docs/guide/performance.md (about an hour)
+	@tools/bench_peers
 
 format:  ## give every C++ file the format of .clang-format
 	@tools/check_format --fix

@@ -126,10 +126,14 @@ bool parse_train(const Arguments& arguments, TrainArguments& a) {
     add_fields(app, both);
     add_choice(app, "--vocabulary", vocabulary, "of source and target: separate, or joint");
   });
-  group(app, "Text of one side", [&] {
+  const std::string one_side = "Text of one side (as for both unless given)";
+  group(app, one_side, [&] {
     add_fields(app, a.text_options.source, {}, "source_");
     add_fields(app, a.text_options.target, {}, "target_");
   });
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_group() == one_side) option->default_str("");
+  }
   group(app, "Model", [&] {
     app.add_option("--layers", layers, "sets --encoder-layers and --decoder-layers")
         ->check(in_range({1, 1024}));

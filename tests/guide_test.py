@@ -11,7 +11,7 @@ TOP = pathlib.Path(__file__).parent.parent
 PAGES = [TOP / "README.md", *sorted((TOP / "docs" / "guide").glob("*.md")),
          *sorted((TOP / "recipes").glob("*/README.md"))]
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
-CALL = re.compile(r"\brapt (train|decode|score|eval|average|explain|info|check)\b([^`|<>]*)")
+CALL = re.compile(r"\brapt (train|decode|score|eval|average|explain|info|check|bench)\b([^`|<>]*)")
 CODE = re.compile(r"```.*?```|`[^`]+`", re.DOTALL)
 NOT_OURS = {"--list", "--preset"}  # of tools/setup and cmake
 

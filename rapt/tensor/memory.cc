@@ -13,7 +13,8 @@ namespace {
 
 constexpr size_t kSmallest = 64, kHugePage = size_t{2} << 20;
 constexpr size_t kClasses = 8 * 48;
-constexpr size_t kReach = 2;  // a free block may be this many classes (up to 25 %) too large
+constexpr size_t kReach =
+    8;  // a free block may be this many classes too large: up to twice the size
 
 // Class c holds blocks of (8 + c % 8) << (c / 8 + 3) bytes: 64, 72, … 120, 128, 144, …
 constexpr size_t class_bytes(size_t c) { return (8 + c % 8) << (c / 8 + 3); }

@@ -32,7 +32,7 @@ test: setup  ## install what is missing, check the sources, build everything, ru
 	@ninja -C $(BUILD) -j$(JOBS)
 	@ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure
 
-demo:  ## train on English pronunciation, show what was learnt (about six minutes the first time)
+demo:  ## train on English pronunciation, show what was learnt (about ten minutes the first time)
 	@recipes/g2p-demo/run
 
 bench: configure  ## run the benchmark of every kernel

@@ -28,6 +28,7 @@ class Bench(ProgramTest):
         for line in lines:
             self.assertLessEqual(TIMED | set(more), line.keys(), line)
             self.assertGreater(line["ms"], 0)
+            self.assertGreater(line.get("cpu_ms", 1), 0)
             self.assertLessEqual(line["ms"], line["ms_median"])
 
     def test_train(self):

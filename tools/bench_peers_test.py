@@ -24,7 +24,7 @@ class Table(unittest.TestCase):
         return results
 
     def ratios(self, *lines):
-        return {(ours["case"], theirs["case"]): theirs["ms"] / ours["ms"]
+        return {(ours["case"], theirs["case"]): bench_peers.time_of(theirs) / bench_peers.time_of(ours)
                 for _, _, ours, theirs in self.results(*lines).pairs()}
 
     def test_the_best_turn_of_each_counts(self):

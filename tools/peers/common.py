@@ -39,26 +39,38 @@ def emit(**line):
     print(json.dumps({k: float(f"{v:.4g}") if isinstance(v, float) else v for k, v in line.items()}), flush=True)
 
 
-def timing(ms):
-    return {"ms": min(ms), "ms_median": statistics.median(ms), "runs": len(ms)}
+class Stopwatch:
+    """Milliseconds on the wall, and of the processor in all threads of this process."""
+
+    def __init__(self):
+        self.start = time.perf_counter(), time.process_time()
+
+    def sample(self):
+        return tuple(1e3 * (now - then) for now, then in zip((time.perf_counter(), time.process_time()), self.start))
 
 
-def interleave(cases, rounds):
+def timing(samples, threads):
+    wall, cpu = zip(*samples)
+    of_cpu = {"cpu_ms": min(cpu)} if threads == 1 else {}
+    return {"ms": min(wall), "ms_median": statistics.median(wall), **of_cpu, "runs": len(wall)}
+
+
+def interleave(cases, arguments):
     """{name: function} to {name: timing}: each is called once a round, or for 20 ms if it is short."""
-    def seconds(run, times):
-        start = time.perf_counter()
+    def sample(run, times):
+        watch = Stopwatch()
         for _ in range(times):
             run()
-        return time.perf_counter() - start
+        return tuple(ms / times for ms in watch.sample())
 
     for run in cases.values():
         run()
-    times = {name: max(1, math.ceil(0.02 / seconds(run, 1))) for name, run in cases.items()}
+    times = {name: max(1, math.ceil(20 / sample(run, 1)[0])) for name, run in cases.items()}
     samples = {name: [] for name in cases}
-    for _ in range(rounds):
+    for _ in range(arguments.rounds):
         for name, run in cases.items():
-            samples[name].append(1e3 * seconds(run, times[name]) / times[name])
-    return {name: timing(ms) for name, ms in samples.items()}
+            samples[name].append(sample(run, times[name]))
+    return {name: timing(of_case, arguments.threads) for name, of_case in samples.items()}
 
 
 def peak_rss_mb():

@@ -73,7 +73,7 @@ def main():
 
     for batch, count in ((1, 18), (64, 64)):
         cases = {beam: lambda batch=batch, beam=beam: decode(batch, beam) for beam in (1, 4)}
-        for beam, times in common.interleave(cases, args.rounds).items():
+        for beam, times in common.interleave(cases, args).items():
             common.emit(peer="ctranslate2", case=f"decode_beam{beam}_batch{batch}", threads=args.threads,
                         dtype="float32", shape={**shape, "sentences": count}, **times,
                         ms_per_sentence=times["ms"] / count, tokens_per_s=1e3 * count * LENGTH / times["ms"],

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 
 import common
 
@@ -11,12 +10,13 @@ CODE = "import {}, resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_m
 
 def main():
     args = common.options(__doc__, module={"default": "torch"})
-    ms = []
+    samples = []
     for _ in range(args.rounds + 1):
-        start = time.perf_counter()
+        watch = common.Stopwatch()
         output = subprocess.run([sys.executable, "-c", CODE.format(args.module)], check=True, capture_output=True)
-        ms.append(1e3 * (time.perf_counter() - start))
-    common.emit(peer=args.module, case="import", threads=args.threads, first_ms=ms[0], **common.timing(ms[1:]),
+        samples.append(watch.sample())
+    common.emit(peer=args.module, case="import", threads=args.threads, first_ms=samples[0][0],
+                **common.timing(samples[1:], threads=0),
                 peak_rss_mb=float(output.stdout))
 
 

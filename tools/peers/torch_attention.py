@@ -45,7 +45,7 @@ def main():
     work.append((64, 60, 64, {"ragged": (ragged(torch), 0.0, False)}))
     for batch, t, d, variants in work:
         cases = cases_of(torch, batch, 8, t, d, variants)
-        for name, times in common.interleave(cases, args.rounds).items():
+        for name, times in common.interleave(cases, args).items():
             common.emit(peer="torch", case=name, threads=args.threads, dtype="float32",
                         shape={"B": batch, "H": 8, "T": t, "D": d}, **times)
     common.emit(peer="torch", case="attention_peak_rss", threads=args.threads, peak_rss_mb=common.peak_rss_mb())

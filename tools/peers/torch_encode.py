@@ -15,7 +15,7 @@ def main():
     padding = torch.arange(longest)[None] >= lengths[:, None]
     with torch.inference_mode():
         cases = {"encoder_nested": lambda: encoder(x, src_key_padding_mask=padding)}
-        times = common.interleave(cases, args.rounds)["encoder_nested"]
+        times = common.interleave(cases, args)["encoder_nested"]
     common.emit(peer="torch", case="encoder_nested", threads=args.threads, dtype="float32",
                 shape={"size": args.size, "sentences": 64, "tokens": tokens}, **times,
                 tokens_per_s=1e3 * tokens / times["ms"], rss_mb=common.rss_mb())

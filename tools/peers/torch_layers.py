@@ -109,7 +109,7 @@ def main():
     torch = common.torch_of(args)
     layers = (make(torch) for make in (norms, feed_forward, loss, optimizer))
     for cases in products(torch) if args.group == "gemm" else layers:
-        for name, times in common.interleave({name: run for name, (run, _) in cases.items()}, args.rounds).items():
+        for name, times in common.interleave({name: run for name, (run, _) in cases.items()}, args).items():
             common.emit(peer="torch", case=name, threads=args.threads, dtype="float32", shape=cases[name][1], **times)
 
 

@@ -65,17 +65,17 @@ def main():
         step(*batch)
     passes = []
     for _ in range(args.rounds):
-        start = time.perf_counter()
+        watch = common.Stopwatch()
         for batch in data:
             last_loss = step(*batch)
-        passes.append(1e3 * (time.perf_counter() - start))
-    times, n = common.timing(passes), len(data)
+        passes.append([ms / len(data) for ms in watch.sample()])
+    times, n = common.timing(passes, args.threads), len(data)
     tokens = sum(int((label != corpus.PAD).sum()) for _, _, label in data)
     common.emit(peer="torch", case="train_" + args.size, mode="eager", threads=args.threads, dtype="float32",
                 shape={"target_tokens": tokens / n, "vocabulary": vocabulary,
                        "parameters": sum(p.numel() for p in model.parameters())},
-                steps=n, runs=times["runs"], ms=times["ms"] / n, ms_median=times["ms_median"] / n,
-                tokens_per_s=1e3 * tokens / times["ms"], tokens_per_s_median=1e3 * tokens / times["ms_median"],
+                steps=n, **times, tokens_per_s=1e3 * tokens / n / times["ms"],
+                tokens_per_s_median=1e3 * tokens / n / times["ms_median"],
                 first_step_s=first_step_s, first_loss=first_loss, last_loss=last_loss,
                 peak_rss_mb=common.peak_rss_mb(), version=torch.__version__)
 

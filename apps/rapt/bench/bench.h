@@ -2,7 +2,7 @@
 // group prints one JSON object a line, with the fields of the programs in tools/peers, which do the
 // same work by other software:
 //   peer, case, threads, dtype, mode, shape (an object)
-//   ms (best run), ms_median, runs, gflops (useful operations over ms), peak_percent (of the
+//   ms (best run), ms_median, cpu_ms (with one thread: of the processor), runs, gflops (useful operations over ms), peak_percent (of the
 //   multiply-add peak of the same run), tokens_per_s, rss_mb, peak_rss_mb, …
 // A group checks its results before it times them.
 #pragma once

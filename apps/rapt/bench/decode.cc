@@ -62,14 +62,15 @@ void profile_decoding(const Model& model, std::span<const Sentence> sentences, s
   const DecodeOptions options = decode_options(beam);
   const VocabularyFilter filter(model.text.target(), options);
   Context ctx(Mode::kInference, pool);
-  Profile profile(model.transformer.config(), model.transformer.target_vocabulary());
+  Profile profile(model.transformer.config(), model.transformer.target_vocabulary(),
+                  pool.threads());
   profile.watch(ctx);
   for (size_t round = 0; round < rounds; ++round) {
     profile.begin_step();
     beam_search(ctx, model.transformer, filter, sentences, options);
     profile.end_step("search, last step");
   }
-  profile.emit(name, pool.threads(), machine);
+  profile.emit(name, machine);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "apps/rapt/bench/measure.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -39,10 +41,24 @@ double status_mb(const std::string& key) {
 
 }  // namespace
 
-Timing timing_of(std::vector<double> ms) {
+Sample Stopwatch::now() {
+  const auto read = [](clockid_t clock) {
+    timespec t{};
+    clock_gettime(clock, &t);
+    return 1e3 * static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_nsec);
+  };
+  return {read(CLOCK_MONOTONIC), read(CLOCK_PROCESS_CPUTIME_ID)};
+}
+
+Timing timing_of(const std::vector<Sample>& samples) {
+  std::vector<double> ms, cpu_ms;
+  for (const Sample& s : samples) {
+    ms.push_back(s.ms);
+    cpu_ms.push_back(s.cpu_ms);
+  }
   std::ranges::sort(ms);
   const size_t n = ms.size();
-  return {ms.front(), (ms[(n - 1) / 2] + ms[n / 2]) / 2, n};
+  return {ms.front(), (ms[(n - 1) / 2] + ms[n / 2]) / 2, std::ranges::min(cpu_ms), n};
 }
 
 std::vector<Timing> interleave(const std::vector<Case>& cases, size_t rounds) {
@@ -54,16 +70,18 @@ std::vector<Timing> interleave(const std::vector<Case>& cases, size_t rounds) {
     repeats.push_back(
         std::max<size_t>(1, static_cast<size_t>(std::ceil(kSampleSeconds / watch.seconds()))));
   }
-  std::vector<std::vector<double>> samples(cases.size());
+  std::vector<std::vector<Sample>> samples(cases.size());
   for (size_t round = 0; round < rounds; ++round) {
     for (size_t i = 0; i < cases.size(); ++i) {
       const Stopwatch watch;
       for (size_t n = 0; n < repeats[i]; ++n) cases[i].run();
-      samples[i].push_back(1e3 * watch.seconds() / static_cast<double>(repeats[i]));
+      const Sample all = watch.sample();
+      const auto count = static_cast<double>(repeats[i]);
+      samples[i].push_back({all.ms / count, all.cpu_ms / count});
     }
   }
   std::vector<Timing> timings;
-  for (std::vector<double>& ms : samples) timings.push_back(timing_of(std::move(ms)));
+  for (const std::vector<Sample>& of_case : samples) timings.push_back(timing_of(of_case));
   return timings;
 }
 
@@ -103,9 +121,10 @@ void Machine::emit() {
                {"cpu", cpu_model()}});
 }
 
-void put(Json& line, const Timing& timing) {
+void put(Json& line, const Timing& timing, size_t threads) {
   line["ms"] = timing.ms;
   line["ms_median"] = timing.ms_median;
+  if (threads == 1) line["cpu_ms"] = timing.cpu_ms;
   line["runs"] = timing.runs;
 }
 
@@ -115,7 +134,7 @@ Json line_of(const Case& c, const Timing& timing, size_t threads, const Machine&
             {"threads", threads},
             {"dtype", "float32"},
             {"shape", c.shape}};
-  put(line, timing);
+  put(line, timing, threads);
   if (c.flops > 0) {
     const double gflops = c.flops / timing.ms / 1e6;
     line["gflops"] = gflops;

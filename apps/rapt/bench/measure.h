@@ -1,6 +1,5 @@
 // Timing that a noisy machine disturbs least, and what is printed of it.
 #pragma once
-#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -10,14 +9,22 @@
 
 namespace rapt::app::bench {
 
+// Time on the wall and time of the processor, of all threads of this process.
+struct Sample {
+  double ms = 0, cpu_ms = 0;
+};
 class Stopwatch {
  public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  Stopwatch() : start_(now()) {}
+  Sample sample() const {
+    const Sample end = now();
+    return {end.ms - start_.ms, end.cpu_ms - start_.cpu_ms};
   }
+  double seconds() const { return sample().ms / 1e3; }
 
  private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  static Sample now();
+  Sample start_;
 };
 
 struct Case {
@@ -30,9 +37,10 @@ struct Case {
 
 struct Timing {
   double ms = 0, ms_median = 0;  // best, median
+  double cpu_ms = 0;             // best
   size_t runs = 0;
 };
-Timing timing_of(std::vector<double> ms);
+Timing timing_of(const std::vector<Sample>& samples);
 
 // Times every case once a round: a neighbour on the machine or a change of its clock meets all of
 // them alike. A sample repeats a short case until it takes 20 ms.
@@ -52,9 +60,10 @@ class Machine {
   double gflops_ = 0, gb_per_s_ = 0;
 };
 
-// peer, case, threads, dtype, shape, timing; gflops and peak_percent if the case tells its flops.
+// peer, case, threads, dtype, shape, timing, with one thread cpu_ms too, which neighbours on the
+// machine change less; gflops and peak_percent if the case tells its flops.
 Json line_of(const Case& c, const Timing& timing, size_t threads, const Machine& machine);
-void put(Json& line, const Timing& timing);
+void put(Json& line, const Timing& timing, size_t threads);
 // One line of JSON; floats keep four significant digits.
 void emit(Json line);
 // Interleaves and prints all of them.

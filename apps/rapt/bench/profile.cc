@@ -1,5 +1,7 @@
 #include "apps/rapt/bench/profile.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -20,10 +22,17 @@ void Profile::watch(Context& ctx) {
   });
 }
 
+double Profile::now() const {
+  timespec t{};
+  clock_gettime(threads_ == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
 void Profile::add_time(Entry& e) {
-  e.seconds += last_.seconds();
+  const double time = now();
+  e.seconds += time - last_;
   ++e.calls;
-  last_ = Stopwatch();
+  last_ = time;
 }
 
 void Profile::end_step(const std::string& rest) {
@@ -79,7 +88,7 @@ void Profile::begin_step(const Update& update) {
   begin_step();
 }
 
-void Profile::emit(const std::string& name, size_t threads, const Machine& machine) const {
+void Profile::emit(const std::string& name, const Machine& machine) const {
   std::vector<const std::pair<const Key, Entry>*> order;
   double total = 0;
   for (const auto& e : entries_) {
@@ -91,7 +100,7 @@ void Profile::emit(const std::string& name, size_t threads, const Machine& machi
   const auto line = [&](const std::string& op, const Entry& e) {
     Json json{{"peer", "rapt"},
               {"case", name},
-              {"threads", threads},
+              {"threads", threads_},
               {"op", op},
               {"percent", 100 * e.seconds / total},
               {"ms", 1e3 * e.seconds / steps},

@@ -14,19 +14,21 @@ namespace rapt::app::bench {
 
 class Profile {
  public:
-  Profile(const ModelConfig& config, size_t vocabulary)
-      : config_(config), vocabulary_(vocabulary) {}
+  // One thread is timed by the processor time that it got, which neighbours on the machine change
+  // less; several by the clock on the wall.
+  Profile(const ModelConfig& config, size_t vocabulary, size_t threads)
+      : config_(config), vocabulary_(vocabulary), threads_(threads) {}
 
   void watch(Context& ctx);
   static void unwatch(Context& ctx) { ctx.profile(nullptr); }
 
-  void begin_step() { last_ = Stopwatch(); }
+  void begin_step() { last_ = now(); }
   void begin_step(const Update& update);  // a training step: counts its useful operations
   // What came after the last operation is called `rest`.
   void end_step(const std::string& rest);
 
   // One line an entry, the longest first.
-  void emit(const std::string& name, size_t threads, const Machine& machine) const;
+  void emit(const std::string& name, const Machine& machine) const;
 
  private:
   struct Entry {
@@ -39,14 +41,15 @@ class Profile {
   Entry& entry(const std::string& op, size_t width, bool backward) {
     return entries_[Key(op, width, backward)];
   }
+  double now() const;  // seconds
   void add_time(Entry& e);
   void add_linear(double rows, size_t in, size_t out);
   void add_attention(const Lengths& queries, const Lengths& keys, bool causal);
 
   ModelConfig config_;
-  size_t vocabulary_;
+  size_t vocabulary_, threads_;
   std::map<Key, Entry> entries_;
-  Stopwatch last_;
+  double last_ = 0;
   size_t steps_ = 0;
 };
 

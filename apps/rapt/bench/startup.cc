@@ -79,7 +79,7 @@ void run_startup(const Options& options) {
         std::to_string(options.threads)},
        [](const std::string& line) { return line.starts_with('w'); }},
   };
-  std::vector<std::vector<double>> ms(processes.size());
+  std::vector<std::vector<Sample>> samples(processes.size());
   std::vector<double> first_ms, peak;
   for (size_t i = 0; i < processes.size(); ++i) {
     const Ended ended = run_program(processes[i].arguments, in, out);
@@ -89,14 +89,17 @@ void run_startup(const Options& options) {
   }
   for (size_t round = 0; round < options.rounds_or(7); ++round) {
     for (size_t i = 0; i < processes.size(); ++i) {
-      ms[i].push_back(run_program(processes[i].arguments, in, out).ms);
+      samples[i].push_back({run_program(processes[i].arguments, in, out).ms});
     }
   }
   for (size_t i = 0; i < processes.size(); ++i) {
     Json line{{"peer", "rapt"}, {"case", processes[i].name}, {"threads", options.threads}};
     line["shape"] = {{"size", options.size}, {"vocabulary", options.vocabulary}};
     line["first_ms"] = first_ms[i];
-    put(line, timing_of(ms[i]));
+    const Timing timing = timing_of(samples[i]);
+    line["ms"] = timing.ms;
+    line["ms_median"] = timing.ms_median;
+    line["runs"] = timing.runs;
     line["peak_rss_mb"] = peak[i];
     line["install_mb"] = static_cast<double>(fs::file_size(kSelf)) / (1 << 20);
     emit(std::move(line));

@@ -94,42 +94,42 @@ void run_train(const Options& options) {
   const double memory = peak_rss_mb();  // before the machine is measured, which takes memory
 
   Machine machine(pool);
-  std::vector<double> passes;
+  std::vector<Sample> passes;
   for (size_t round = 0; round < options.rounds_or(7); ++round) {
     const Stopwatch watch;
     for (const Update& update : batches) last_loss = training.step(update);
-    passes.push_back(1e3 * watch.seconds());
+    passes.push_back(watch.sample());
   }
   machine.sample();
 
-  const Timing timing = timing_of(passes);
   const Counts all = count(batches);
   const auto n = static_cast<double>(batches.size());
-  emit({{"peer", "rapt"},
-        {"case", "train_" + options.size},
-        {"mode", "eager"},
-        {"threads", options.threads},
-        {"dtype", "float32"},
-        {"shape",
-         {{"target_tokens", all.target / n},
-          {"pairs", all.pairs / n},
-          {"vocabulary", pairs.vocabulary},
-          {"parameters", training.model().parameters().elements()}}},
-        {"steps", batches.size()},
-        {"runs", timing.runs},
-        {"ms", timing.ms / n},
-        {"ms_median", timing.ms_median / n},
-        {"tokens_per_s", 1e3 * all.target / timing.ms},
-        {"tokens_per_s_median", 1e3 * all.target / timing.ms_median},
-        {"source_target_tokens_per_s", 1e3 * (all.source + all.target) / timing.ms},
-        {"padding_percent", 0.0},
-        {"first_step_s", first_step_s},
-        {"first_loss", first_loss},
-        {"last_loss", last_loss},
-        {"peak_rss_mb", memory},
-        {"peak_gflops", machine.gflops()}});
+  Timing timing = timing_of(passes);
+  for (double* ms : {&timing.ms, &timing.ms_median, &timing.cpu_ms}) *ms /= n;
+  Json line{{"peer", "rapt"},
+            {"case", "train_" + options.size},
+            {"mode", "eager"},
+            {"threads", options.threads},
+            {"dtype", "float32"},
+            {"shape",
+             {{"target_tokens", all.target / n},
+              {"pairs", all.pairs / n},
+              {"vocabulary", pairs.vocabulary},
+              {"parameters", training.model().parameters().elements()}}},
+            {"steps", batches.size()}};
+  put(line, timing, options.threads);
+  line.update({{"tokens_per_s", 1e3 * all.target / n / timing.ms},
+               {"tokens_per_s_median", 1e3 * all.target / n / timing.ms_median},
+               {"source_target_tokens_per_s", 1e3 * (all.source + all.target) / n / timing.ms},
+               {"padding_percent", 0.0},
+               {"first_step_s", first_step_s},
+               {"first_loss", first_loss},
+               {"last_loss", last_loss},
+               {"peak_rss_mb", memory},
+               {"peak_gflops", machine.gflops()}});
+  emit(std::move(line));
   if (options.profile) {
-    Profile profile(training.model().config(), pairs.vocabulary);
+    Profile profile(training.model().config(), pairs.vocabulary, options.threads);
     profile.watch(training.stepper().context());
     for (size_t round = 0; round < options.rounds_or(3); ++round) {
       for (const Update& update : batches) {
@@ -139,7 +139,7 @@ void run_train(const Options& options) {
       }
     }
     profile.unwatch(training.stepper().context());
-    profile.emit("profile_" + options.size, options.threads, machine);
+    profile.emit("profile_" + options.size, machine);
   }
   machine.emit();
 }

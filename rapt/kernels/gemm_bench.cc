@@ -13,41 +13,10 @@
 
 #include "rapt/kernels/gemm.h"
 #include "rapt/kernels/gemm_ref.h"
+#include "rapt/kernels/peak.h"
 #include "rapt/parallel/scratch.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "rapt/kernels/gemm_bench.cc"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
-#include "hwy/highway.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace rapt::kernels::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-// Independent multiply-adds in registers; returns the number of operations.
-double FusedMultiplyAdds(size_t iterations) {
-  const hn::ScalableTag<float> f32;
-  constexpr size_t kChains = 12;
-  const auto x = hn::Set(f32, 0.999f), y = hn::Set(f32, 0.0001f);
-  hn::Vec<decltype(f32)> chain[kChains];
-  HWY_UNROLL(12) for (size_t i = 0; i < kChains; ++i) {
-    chain[i] = hn::Set(f32, static_cast<float>(i));
-  }
-  for (size_t n = 0; n < iterations; ++n) {
-    HWY_UNROLL(12) for (size_t i = 0; i < kChains; ++i) chain[i] = hn::MulAdd(chain[i], x, y);
-  }
-  auto sum = chain[0];
-  HWY_UNROLL(12) for (size_t i = 1; i < kChains; ++i) sum = hn::Add(sum, chain[i]);
-  benchmark::DoNotOptimize(hn::GetLane(sum));
-  return static_cast<double>(iterations * kChains * 2 * hn::Lanes(f32));
-}
-
-}  // namespace rapt::kernels::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 namespace rapt::kernels {
-HWY_EXPORT(FusedMultiplyAdds);
 namespace {
 
 Pool& pool_of(size_t threads) {
@@ -70,8 +39,7 @@ double peak(Pool& pool) {
   for (int i = 0; i < 3; ++i) {
     std::vector<double> operations(pool.threads());
     const double start = now(pool);
-    pool.run(pool.threads(),
-             [&](size_t t) { operations[t] = HWY_DYNAMIC_DISPATCH(FusedMultiplyAdds)(200'000); });
+    pool.run(pool.threads(), [&](size_t t) { operations[t] = multiply_adds(200'000); });
     const double seconds = now(pool) - start;
     double total = 0;
     for (const double n : operations) total += n;
@@ -168,4 +136,3 @@ RAPT_PRODUCT(packed_gelu, kNT, kGelu);
 
 }  // namespace
 }  // namespace rapt::kernels
-#endif  // HWY_ONCE

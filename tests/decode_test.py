@@ -2,6 +2,7 @@
 
 import json
 import select
+import shutil
 import subprocess
 import unittest
 
@@ -101,6 +102,25 @@ class Decode(ProgramTest):
         self.assertNotEqual(sample(1), sample(2))
         self.assertGreater(len(set(sample(1).splitlines())), 1)
 
+    def test_lines_before_a_bad_one_are_answered(self):
+        done = rapt("decode", "--model", self.model(), stdin=b"cab\n\xff\nebb\n")
+        self.assertEqual((done.returncode, done.stdout), (1, b"b a c\n"))
+        self.assertIn(b"stdin:2", done.stderr)
+        done = rapt("score", "--model", self.model(), stdin="cab\tb a c\nno tab\n")
+        self.assertEqual((done.returncode, len(done.stdout.splitlines())), (1, 1))
+
+    def test_options_that_would_do_nothing_are_refused(self):
+        for options in (["--temperature", 0.5], ["--top-k", 3], ["--prompt", "x"], ["--prefix", "nonsense"]):
+            self.assert_fails(2, options[0], arguments=["decode", "--model", self.model(), *options])
+
+    def test_weights_that_are_not_finite_are_refused_by_name(self):
+        copy = self.folder / "nan"
+        shutil.copytree(self.model(), copy)
+        data = bytearray((copy / "model.safetensors").read_bytes())
+        data[-4:] = b"\x00\x00\xc0\x7f"  # the last number becomes NaN
+        (copy / "model.safetensors").write_bytes(data)
+        self.assert_fails(1, "model.safetensors", "NaN", arguments=["decode", "--model", copy], stdin="cab\n")
+
     def test_too_long_lines(self):
         line = "a" * 3000
         done = rapt("decode", "--model", self.model(), stdin=f"cab\n{line}\nebb\n")
@@ -108,6 +128,7 @@ class Decode(ProgramTest):
         self.assertIn("line 2", done.stderr)
         done = self.run_ok("decode", "--model", self.model(), "--too-long", "truncate", "--max-length", 3, stdin=f"{line}\n")
         self.assertTrue(done.stdout.strip())
+        self.assertIn("line 1", done.stderr)
         self.assertEqual(rapt("decode", "--model", self.model(), "--too-long", "stop", stdin=f"{line}\n").returncode, 1)
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import signal
 import subprocess
 import unittest
@@ -63,6 +64,19 @@ class Train(ProgramTest):
         self.assert_fails(2, "bad.toml", "d_modle", arguments=[
             "train", "--config", bad, "--model", self.folder / "x", "--train", self.tsv()])
 
+    def test_a_finished_run_mends_its_model(self):
+        model = self.train("mended", "--steps", 5)
+        expected = hash_of(model / "model.safetensors")
+        (model / "model.safetensors").unlink()
+        self.train("mended", "--steps", 5)
+        self.assertEqual(hash_of(model / "model.safetensors"), expected)
+
+    def test_going_on_with_other_data_is_refused(self):
+        self.train("other", "--steps", 5)
+        changed = self.tsv("train.tsv", [("bacde", "e d c a b"), *PAIRS[1:]])  # as many lines and tokens
+        self.assert_fails(2, "content", arguments=["train", "--model", self.folder / "other", "--train", changed, *TINY,
+                                                   "--steps", 9])
+
     def test_validation_chooses_the_best_and_the_log_is_json(self):
         valid = self.tsv("valid.tsv", PAIRS[:8])
         model = self.train("chosen", "--valid", valid, "--steps", 60, "--valid-every", 20, "--metric", "per")
@@ -107,6 +121,22 @@ class BadInput(ProgramTest):
         self.fails(1, "bytes.tsv", "2", "UTF-8", train=[self.write("bytes.tsv", b"a\tb\n\xff\tb\n")])
         self.fails(1, "3", "2", train=[self.write("a.src", "a\nb\nc\n"), self.write("a.tgt", "a\nb\n")])
 
+    def test_files_of_others_are_not_overwritten(self):
+        (self.folder / "model").mkdir()
+        mine = self.write("model/config.json", '{"mine": 1}')
+        self.fails(2, "config.json", train=[self.tsv()])
+        self.assertEqual(mine.read_text(), '{"mine": 1}')
+
+    def test_a_pipe_is_no_corpus(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        self.fails(1, "pipe", "regular file", train=[pipe])
+
+    def test_files_of_options(self):
+        for text, fragment in (('lr = "x', "quote"), ("[train]\n", "sections"), ("seed = 1\nseed = 2\n", "twice"),
+                               ("train = [1\n", "bracket")):
+            self.fails(2, fragment, train=[self.tsv()], extra=["--config", self.write("run.toml", text)])
+
     def test_options(self):
         data = [self.tsv()]
         self.fails(2, "d_model", "heads", train=data, extra=["--d-model", 33])
@@ -142,7 +172,7 @@ class BadInput(ProgramTest):
         for command in ("train", "decode", "score", "eval", "average", "explain", "info", "check"):
             done = self.run_ok(command, "--help")
             self.assertIn("Example:", done.stdout)
-        self.assert_fails(1, "line 2", "UTF-8", arguments=["decode", "--model", self.model()], stdin=b"cab\n\xff\n")
+        self.assert_fails(1, "stdin:2", "UTF-8", arguments=["decode", "--model", self.model()], stdin=b"cab\n\xff\n")
 
 
 class Eval(ProgramTest):

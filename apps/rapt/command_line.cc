@@ -1,17 +1,53 @@
 #include "apps/rapt/command_line.h"
 
 #include <algorithm>
+#include <set>
+#include <sstream>
 
 #include "apps/rapt/output.h"
+#include "rapt/base/utf8.h"
 
 namespace rapt::app {
 namespace {
+
+// What CLI11's reader would take for something else: a section, a quote or bracket that is not
+// closed, a key that is given twice.
+void check_lines(const std::string& text) {
+  std::istringstream lines(text);
+  std::set<std::string> keys;
+  size_t number = 0, opened = 0;
+  int open = 0;  // brackets; an array may go on over lines
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    const size_t first = line.find_first_not_of(" \t\r");
+    if (first == std::string::npos || line[first] == '#') continue;
+    if (open == 0) {
+      check(line[first] != '[', "--config, line ", number,
+            ": sections are not used; write the options one below the other");
+      const std::string key = line.substr(first, line.find_first_of(" =\t", first) - first);
+      check(keys.insert(key).second, "--config, line ", number, ": ", key, " is given twice");
+      opened = number;
+    }
+    bool quoted = false;
+    for (const char c : line) {
+      if (c == '"') quoted = !quoted;
+      if (quoted) continue;
+      if (c == '#') break;
+      open += (c == '[') - (c == ']');
+    }
+    check(!quoted, "--config, line ", number, ": a quote is not closed");
+  }
+  check(open == 0, "--config, line ", opened, ": a bracket is not closed");
+}
 
 // TOML with the names of config.json: underscores for the hyphens of options.
 class Toml : public CLI::ConfigTOML {
  public:
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
-    std::vector<CLI::ConfigItem> items = CLI::ConfigTOML::from_config(input);
+    const std::string text(std::istreambuf_iterator<char>(input), {});
+    check_lines(text);
+    std::istringstream checked(text);
+    std::vector<CLI::ConfigItem> items = CLI::ConfigTOML::from_config(checked);
     for (CLI::ConfigItem& item : items) std::ranges::replace(item.name, '_', '-');
     return items;
   }
@@ -61,6 +97,14 @@ bool CommandLine::parse_arguments(const Arguments& arguments) {
         concat(get_config_ptr()->as<std::string>(), ": ", key, " is no option of this command"));
   }
   return true;
+}
+
+void check_option_text(const std::string& flag, const std::string& text) {
+  try {
+    check_utf8(text, flag, 0);
+  } catch (const IoError& e) {
+    throw InvalidArgument(e.what());
+  }
 }
 
 CLI::Validator in_range(Range range) {

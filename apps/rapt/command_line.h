@@ -42,6 +42,9 @@ void add_choice(CLI::App& app, const std::string& flag, E& value, const std::str
       ->default_str(std::string(name_of(value)));
 }
 
+// Throws InvalidArgument, naming the option, unless its text is UTF-8.
+void check_option_text(const std::string& flag, const std::string& text);
+
 // One option for each field, but those named in `skip`: --d-model for d_model, with the prefix
 // "source_" --source-tokenizer for tokenizer.
 template <class Options>

@@ -1,11 +1,13 @@
 // rapt decode: lines in, lines out, in order. What has been read is answered as soon as no further
 // input waits, so a program that writes a line and reads its answer never hangs.
+#include <exception>
 #include <iostream>
 #include <optional>
 
 #include "apps/rapt/command_line.h"
 #include "apps/rapt/exit_codes.h"
 #include "apps/rapt/output.h"
+#include "rapt/base/utf8.h"
 #include "rapt/decode/decoder.h"
 
 namespace rapt {
@@ -62,7 +64,13 @@ class DecodeRun {
           "decoder-only: give the text to go on with by --prompt");
     check(!pairs || !options_.has_prompt, "--prompt is for decoder-only models; this one is an ",
           "encoder-decoder: it reads lines from stdin or --input, and --prefix forces a start");
-    if (!options_.prefix.empty()) prefix_ = target_.encode(options_.prefix, 0, &unknown_);
+    check_option_text("--prefix", options_.prefix);
+    check_option_text("--prompt", options_.prompt);
+    UnknownSymbols unknown;
+    prefix_ = target_.encode(options_.prefix, 0, &unknown);
+    check(unknown.count() == 0 || options_.decode.allow_unk, "--prefix is '", options_.prefix,
+          "', which holds '", unknown.count() ? unknown.first()[0].symbol : "",
+          "'; the model does not know it, and --allow-unk is not given");
   }
 
   int run() {
@@ -97,17 +105,24 @@ class DecodeRun {
     while (more) {
       std::vector<Item> items;
       std::vector<Sentence> sentences;
-      do {
-        items.push_back(item(reader, line, sentences));
-      } while (items.size() < kLinesAtOnce && reader.ready() && (more = reader.next(line)));
+      std::exception_ptr bad_line;  // the lines before it are answered first
+      try {
+        do {
+          items.push_back(item(reader, line, sentences));
+        } while (items.size() < kLinesAtOnce && reader.ready() && (more = reader.next(line)));
+      } catch (const Error&) {
+        bad_line = std::current_exception();
+      }
       print_results(items, decoder_.decode(sentences), false);
       flush();
+      if (bad_line) std::rethrow_exception(bad_line);
       if (more) more = reader.next(line);
     }
   }
 
   Item item(const LineReader& reader, const std::string& line, std::vector<Sentence>& sentences) {
     Item result{reader.line(), line, {}};
+    check_utf8(line, reader.name(), reader.line());
     const bool pairs = model_.text.has_source();
     std::vector<int32_t> ids = pairs ? model_.text.source().encode(line, reader.line(), &unknown_)
                                      : target_.encode(line, reader.line(), &unknown_);
@@ -124,6 +139,8 @@ class DecodeRun {
         ++too_long_;
         return result;
       }
+      std::cerr << "rapt: " << reader.name() << ": line " << reader.line() << " has " << ids.size()
+                << " tokens, its first " << most << " are decoded\n";
       ids.resize(std::min(ids.size(), most));
     }
     result.sentence = sentences.size();
@@ -240,6 +257,11 @@ int decode_main(const Arguments& arguments) {
   o.has_prompt = prompt->count() != 0;
   o.table = app.get_option("--nbest")->count() != 0;
   o.has_limit = o.decode.max_length != 0;
+  for (const char* flag : {"--temperature", "--top-k", "--top-p", "--min-p"}) {
+    check(o.decode.sample || app.get_option(flag)->count() == 0, flag, " needs --sample");
+  }
+  check(!o.has_prompt || app.get_option("--input")->count() == 0,
+        "--prompt and --input: choose one of the two");
   o.decode.validate();
   return DecodeRun(o).run();
 }

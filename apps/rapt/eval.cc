@@ -70,7 +70,6 @@ Result compute(const std::string& name, const metrics::Lines& hypotheses,
             metrics::chrf_signature(references, chrf)};
   }
   const metrics::Metric& metric = metrics::find_metric(name);
-  check(metric.needs_decoding(), "--metric ", name, " needs a model: use `rapt score`");
   return {metric.estimate(hypotheses, references, o.seed, o.resamples), ""};
 }
 
@@ -105,6 +104,12 @@ int eval_main(const Arguments& arguments) {
   app.add_flag("--json", o.json, "one JSON object");
   if (!app.parse_arguments(arguments)) return kDone;
 
+  for (const std::string& name : o.metrics) {
+    const metrics::Metric& metric = metrics::find_metric(name);
+    check(metric.needs_decoding(), "--metric ", name, " needs a model: use `rapt score`");
+  }
+  check(o.hypothesis != "-" || o.reference != "-",
+        "--hypothesis and --reference are both stdin, expected a file for one of them");
   const metrics::Lines hypotheses = read_lines(o.hypothesis);
   const metrics::References references = read_references(o.reference);
   check<IoError>(hypotheses.size() == references.size(), o.hypothesis, " has ", hypotheses.size(),

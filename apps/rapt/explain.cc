@@ -1,4 +1,5 @@
 // rapt explain: what every attention head looked at, for one input.
+#include <iostream>
 #include <map>
 
 #include "apps/rapt/command_line.h"
@@ -28,17 +29,19 @@ struct Options {
 };
 
 // The pair to look at: the output as given, or as the model decodes it.
-Example example_of(const Model& model, const Options& o, Pool& pool) {
+Example example_of(const Model& model, const Options& o, Pool& pool, UnknownSymbols& unknown) {
   Example e;
+  check_option_text("--input", o.input);
+  check_option_text("--output", o.output);
   if (!model.text.has_source()) {
-    e.target = model.text.target().encode_text(o.input);
+    e.target = model.text.target().encode_text(o.input, &unknown);
     check(!e.target.empty(), "--input is empty, expected a text to look into");
     return e;
   }
-  e.source = model.text.source().encode(o.input);
+  e.source = model.text.source().encode(o.input, 0, &unknown);
   check(!e.source.empty(), "--input is empty, expected a text to look into");
   if (o.has_output) {
-    e.target = model.text.target().encode(o.output);
+    e.target = model.text.target().encode(o.output, 0, &unknown);
     return e;
   }
   DecodeOptions decode;
@@ -142,7 +145,10 @@ int explain_main(const Arguments& arguments) {
 
   const Model model = load_model(o.model);
   Pool pool(o.threads);
-  const Example example = example_of(model, o, pool);
+  UnknownSymbols unknown;
+  const Example example = example_of(model, o, pool, unknown);
+  const std::string warning = unknown.warning("--input and --output");
+  if (!warning.empty()) std::cerr << "rapt: " << warning << '\n';
   const AttentionMaps maps = attention_maps(model, example, pool);
   const std::string answer = model.text.target().decode(example.target);
   const bool pairs = model.text.has_source();

@@ -66,6 +66,8 @@ int run(const Command& command, const Arguments& arguments) {
     return kClosedPipe;
   } catch (const InvalidArgument& e) {
     return fail(e.what(), kMistake);
+  } catch (const fs::filesystem_error& e) {
+    return fail(concat(e.path1().string(), ": ", e.code().message()), kFailed);
   } catch (const std::bad_alloc&) {
     return fail("out of memory: choose a smaller model or fewer --batch-tokens", kFailed);
   } catch (const std::exception& e) {

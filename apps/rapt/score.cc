@@ -1,9 +1,11 @@
 // rapt score: how likely the model finds given outputs. Answers as soon as no further input waits.
+#include <exception>
 #include <iostream>
 
 #include "apps/rapt/command_line.h"
 #include "apps/rapt/exit_codes.h"
 #include "apps/rapt/output.h"
+#include "rapt/base/utf8.h"
 #include "rapt/decode/scorer.h"
 
 namespace rapt::app {
@@ -35,14 +37,20 @@ class ScoreRun {
     while (more) {
       std::vector<std::string> lines;
       std::vector<Example> examples;
-      do {
-        examples.push_back(example(reader, line));
-        lines.push_back(line);
-      } while (lines.size() < kLinesAtOnce && reader.ready() && (more = reader.next(line)));
+      std::exception_ptr bad_line;  // the lines before it are answered first
+      try {
+        do {
+          examples.push_back(example(reader, line));
+          lines.push_back(line);
+        } while (lines.size() < kLinesAtOnce && reader.ready() && (more = reader.next(line)));
+      } catch (const Error&) {
+        bad_line = std::current_exception();
+      }
       const auto scores = score(model_, examples, pool_, options_.batch_tokens);
       for (size_t i = 0; i < lines.size(); ++i)
         print_score(examples[i].id + 1, lines[i], scores[i]);
       flush();
+      if (bad_line) std::rethrow_exception(bad_line);
       if (more) more = reader.next(line);
     }
     return report();
@@ -51,6 +59,7 @@ class ScoreRun {
  private:
   Example example(const LineReader& reader, const std::string& line) {
     Example e;
+    check_utf8(line, reader.name(), reader.line());
     e.id = reader.line() - 1;
     if (!model_.text.has_source()) {
       e.target = model_.text.target().encode(line, reader.line(), &unknown_);

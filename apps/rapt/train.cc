@@ -145,6 +145,12 @@ std::optional<Checkpoint> find_run(const TrainArguments& a, TrainProgress& progr
     check_same_run(JsonObject(found->identity, "state.json").at("options"), a.told(), a.model);
     return found;
   }
+  const fs::path config = fs::path(a.model) / "config.json";
+  if (fs::exists(config)) {  // of a run that ended before its first checkpoint, or somebody else's
+    const Json json = read_json(config);
+    check(json.is_object() && json.contains("format_version"), config.string(),
+          " is not a model's; choose another directory, this one would be overwritten");
+  }
   check(!fs::exists(fs::path(a.model) / "model.safetensors"), a.model,
         " holds a model without checkpoints to go on from; choose another directory for a new one");
   return found;

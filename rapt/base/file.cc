@@ -29,9 +29,9 @@ ssize_t retried(const F& call) {
   return n;
 }
 
-int open_file(const fs::path& path) {
+int open_file(const fs::path& path, int flags = 0) {
   const int fd =
-      static_cast<int>(retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+      static_cast<int>(retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags); }));
   if (fd < 0) fail(path.string(), "cannot open", errno);
   return fd;
 }
@@ -42,7 +42,8 @@ fs::path folder_of(const fs::path& path) {
 
 }  // namespace
 
-InputFile::InputFile(const fs::path& path) : path_(path), fd_(open_file(path)) {
+// Without blocking: a pipe without a writer is refused below, not waited for.
+InputFile::InputFile(const fs::path& path) : path_(path), fd_(open_file(path, O_NONBLOCK)) {
   struct stat status {};
   const bool known = ::fstat(fd_, &status) == 0;
   if (!known || !S_ISREG(status.st_mode)) {

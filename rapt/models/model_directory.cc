@@ -1,6 +1,7 @@
 #include "rapt/models/model_directory.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <set>
 
@@ -67,6 +68,16 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
+// A model that was damaged, or that diverged, would answer every line with nothing.
+static void check_finite(const fs::path& file, const ParameterSet& parameters) {
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const auto values = parameters[i].value.host();
+    check<IoError>(std::ranges::all_of(values, [](float v) { return std::isfinite(v); }),
+                   file.string(), ": ", parameters[i].name,
+                   " holds NaN or infinity: the file is damaged, or its training diverged");
+  }
+}
+
 Model load_model(const fs::path& directory) {
   return load_model(directory, directory / "model.safetensors");
 }
@@ -90,6 +101,7 @@ Model load_model(const fs::path& directory, const fs::path& weights) {
   try {
     Transformer transformer = Transformer::without_values(config, source, text.target().size());
     load_weights(weights, transformer.parameters());
+    check_finite(weights, transformer.parameters());
     return {std::move(transformer), std::move(text)};
   } catch (const InvalidArgument& error) {  // vocabularies that do not fit the configuration
     throw IoError(concat(config_file.string(), ": ", error.what()));

@@ -10,7 +10,13 @@ namespace rapt::plot {
 
 std::string escape_xml(std::string_view text) {
   std::string out;
-  for (const char c : printable(text, text.size() * 8)) {
+  std::string shown = printable(text, text.size() * 8);
+  for (const std::string_view noncharacter : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"}) {  // not XML
+    for (size_t at = 0; (at = shown.find(noncharacter, at)) != std::string::npos; at += 3) {
+      shown.replace(at, 3, "\xEF\xBF\xBD");
+    }
+  }
+  for (const char c : shown) {
     switch (c) {
       case '&':
         out += "&amp;";

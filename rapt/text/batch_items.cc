@@ -12,6 +12,16 @@ namespace {
 // Items that one task measures; the unknown symbols of blocks are merged in their order.
 constexpr size_t kMeasureBlock = 1024;
 
+// Of one side of an item. Sums of these tell two data sets apart, whatever the order of the sum.
+uint64_t hash_of(uint64_t place, std::span<const int32_t> ids) {
+  uint64_t hash = place * 0x9E3779B97F4A7C15u + ids.size();
+  for (const int32_t id : ids) {
+    hash = (hash ^ static_cast<uint32_t>(id)) * 0xFF51AFD7ED558CCDu;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
 }  // namespace
 
 Shard assemble(std::span<const BatchRows> sequences) {
@@ -60,24 +70,29 @@ PairItems::PairItems(ParallelCorpus corpus, TextProcessor text, const BatchOptio
   std::vector<Fate> fates(sizes_.size());
   const size_t blocks = (sizes_.size() + kMeasureBlock - 1) / kMeasureBlock;
   std::vector<UnknownSymbols> source(blocks), target(blocks);
+  std::vector<uint64_t> contents(blocks);
   pool.row_blocks(sizes_.size(), kMeasureBlock, [&](size_t begin, size_t end) {
     const size_t block = begin / kMeasureBlock;
     for (size_t i = begin; i < end; ++i)
-      fates[i] = measure(i, options, source[block], target[block]);
+      fates[i] = measure(i, options, source[block], target[block], contents[block]);
   });
   for (size_t block = 0; block < blocks; ++block) {
     unknown_source.merge(source[block]);
     unknown_target.merge(target[block]);
+    counts.content += contents[block];
   }
   count_all(fates);
 }
 
 PairItems::Fate PairItems::measure(uint64_t item, const BatchOptions& options,
-                                   UnknownSymbols& source, UnknownSymbols& target) {
+                                   UnknownSymbols& source, UnknownSymbols& target,
+                                   uint64_t& content) {
   if (corpus_.too_long(item)) return Fate::kTooLong;
   const ParallelCorpus::Pair pair = corpus_.pair(item);
-  const size_t s = text_.source().encode(pair.source, item + 1, &source).size();
-  const size_t t = text_.target().encode(pair.target, item + 1, &target).size();
+  const auto source_ids = text_.source().encode(pair.source, item + 1, &source);
+  const auto target_ids = text_.target().encode(pair.target, item + 1, &target);
+  content += hash_of(2 * item, source_ids) + hash_of(2 * item + 1, target_ids);
+  const size_t s = source_ids.size(), t = target_ids.size();
   if ((s == 0 || t == 0) && !options.keep_empty) return Fate::kEmpty;
   if (options.max_length > 0 && std::max(s, t) + 1 > options.max_length) return Fate::kTooLong;
   sizes_[item] = {static_cast<uint32_t>(s + 1), static_cast<uint32_t>(t + 1)};
@@ -115,11 +130,15 @@ StreamItems::StreamItems(TextStream stream, TextProcessor text, size_t context,
         ", expected 1 to 2^24");
   const size_t chunks = stream_.chunks(), blocks = (chunks + kMeasureBlock - 1) / kMeasureBlock;
   std::vector<UnknownSymbols> unknown(blocks);
+  std::vector<uint64_t> contents(blocks);
   pool.row_blocks(chunks, kMeasureBlock, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      starts_[i + 1] = chunk_ids(i, &unknown[begin / kMeasureBlock]).size();
+      const auto ids = chunk_ids(i, &unknown[begin / kMeasureBlock]);
+      contents[begin / kMeasureBlock] += hash_of(i, ids);
+      starts_[i + 1] = ids.size();
     }
   });
+  for (const uint64_t part : contents) counts.content += part;
   for (const UnknownSymbols& part : unknown) unknown_target.merge(part);
   for (size_t i = 0; i < chunks; ++i) starts_[i + 1] += starts_[i];
   check<IoError>(starts_.back() >= 2, stream_.name(), ": ", starts_.back(),

@@ -63,7 +63,8 @@ struct BatchCounts {
   uint64_t empty = 0;     // left out: a side without a token
   uint64_t too_long = 0;  // left out: more than max_length tokens, or a line over the byte limit
   uint64_t source_tokens = 0, target_tokens = 0;  // of the used ones, with </s>
-  uint64_t first_empty = 0, first_too_long = 0;   // line numbers from 1; 0: none
+  uint64_t content = 0;  // a hash of all ids and their places: other data have another one
+  uint64_t first_empty = 0, first_too_long = 0;  // line numbers from 1; 0: none
   // "left out 3 of 29000 items: 1 empty (first: line 17), 2 over 1024 tokens (first: line 4)";
   // empty when nothing was.
   std::string report(const BatchOptions& options) const;

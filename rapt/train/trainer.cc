@@ -45,6 +45,7 @@ void remove_leftovers(const fs::path& directory, const fs::path& checkpoints) {
 Json counts_json(const BatchCounts& counts) {
   return {{"items", counts.items},
           {"used", counts.used},
+          {"content", counts.content},
           {"source_tokens", counts.source_tokens},
           {"target_tokens", counts.target_tokens}};
 }
@@ -101,9 +102,9 @@ void Trainer::restore(const Checkpoint& checkpoint) {
 
 // The process may have died between a checkpoint and the copy of its weights.
 void Trainer::restore_best() {
-  if (!state_.best.found) return;
+  const uint64_t step = state_.best.found ? state_.best.found->step : state_.step;
   try {
-    copy_atomically(store_.load(state_.best.found->step).weights(), setup_.directory / kWeights);
+    copy_atomically(store_.load(step).weights(), setup_.directory / kWeights);
   } catch (const IoError& error) {
     observer_.warned(concat("the best model so far stays as it is: ", error.what()));
   }

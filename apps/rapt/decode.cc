@@ -1,9 +1,9 @@
 // rapt decode: lines in, lines out, in order. What has been read is answered as soon as no further
 // input waits, so a program that writes a line and reads its answer never hangs.
-#include <exception>
 #include <iostream>
 #include <optional>
 
+#include "apps/rapt/answer_lines.h"
 #include "apps/rapt/command_line.h"
 #include "apps/rapt/exit_codes.h"
 #include "apps/rapt/output.h"
@@ -30,7 +30,6 @@ inline constexpr auto kNames<app::TooLong> = names<app::TooLong>({{app::TooLong:
 namespace app {
 namespace {
 
-constexpr size_t kLinesAtOnce = 4096;
 constexpr size_t kNamedLines = 3;  // in messages
 
 struct Options {
@@ -100,24 +99,17 @@ class DecodeRun {
     if (options_.input == "-" && stdin_is_terminal()) {
       std::cerr << "Type a line and press Enter for its answer; Ctrl-D ends.\n";
     }
-    std::string line;
-    bool more = reader.next(line);
-    while (more) {
-      std::vector<Item> items;
-      std::vector<Sentence> sentences;
-      std::exception_ptr bad_line;  // the lines before it are answered first
-      try {
-        do {
-          items.push_back(item(reader, line, sentences));
-        } while (items.size() < kLinesAtOnce && reader.ready() && (more = reader.next(line)));
-      } catch (const Error&) {
-        bad_line = std::current_exception();
-      }
+    std::vector<Item> items;
+    std::vector<Sentence> sentences;
+    const auto take = [&](const std::string& line) {
+      items.push_back(item(reader, line, sentences));
+    };
+    const auto answer = [&] {
       print_results(items, decoder_.decode(sentences), false);
-      flush();
-      if (bad_line) std::rethrow_exception(bad_line);
-      if (more) more = reader.next(line);
-    }
+      items.clear();
+      sentences.clear();
+    };
+    app::answer_lines(reader, take, answer);
   }
 
   Item item(const LineReader& reader, const std::string& line, std::vector<Sentence>& sentences) {

@@ -1,7 +1,7 @@
 // rapt score: how likely the model finds given outputs. Answers as soon as no further input waits.
-#include <exception>
 #include <iostream>
 
+#include "apps/rapt/answer_lines.h"
 #include "apps/rapt/command_line.h"
 #include "apps/rapt/exit_codes.h"
 #include "apps/rapt/output.h"
@@ -10,8 +10,6 @@
 
 namespace rapt::app {
 namespace {
-
-constexpr size_t kLinesAtOnce = 4096;
 
 struct Options {
   std::string model, input = "-";
@@ -32,27 +30,20 @@ class ScoreRun {
       std::cerr << "Type " << (model_.text.has_source() ? "input, a tab, output" : "a line")
                 << " and press Enter; Ctrl-D ends.\n";
     }
-    std::string line;
-    bool more = reader.next(line);
-    while (more) {
-      std::vector<std::string> lines;
-      std::vector<Example> examples;
-      std::exception_ptr bad_line;  // the lines before it are answered first
-      try {
-        do {
-          examples.push_back(example(reader, line));
-          lines.push_back(line);
-        } while (lines.size() < kLinesAtOnce && reader.ready() && (more = reader.next(line)));
-      } catch (const Error&) {
-        bad_line = std::current_exception();
-      }
+    std::vector<std::string> lines;
+    std::vector<Example> examples;
+    const auto take = [&](const std::string& line) {
+      examples.push_back(example(reader, line));
+      lines.push_back(line);
+    };
+    const auto answer = [&] {
       const auto scores = score(model_, examples, pool_, options_.batch_tokens);
       for (size_t i = 0; i < lines.size(); ++i)
         print_score(examples[i].id + 1, lines[i], scores[i]);
-      flush();
-      if (bad_line) std::rethrow_exception(bad_line);
-      if (more) more = reader.next(line);
-    }
+      lines.clear();
+      examples.clear();
+    };
+    answer_lines(reader, take, answer);
     return report();
   }
 

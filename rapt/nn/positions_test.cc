@@ -1,10 +1,12 @@
 #include "rapt/nn/positions.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
+#include "rapt/kernels/rotary_ref.h"
 #include "rapt/testing/expect.h"
 
 namespace rapt::nn {
@@ -64,6 +66,43 @@ TEST(Positions, LearnedOnesAreTheirParameter) {
   const Var rows = PositionTable::learned(weight)(ctx, 3);
   EXPECT_EQ(rows.data(), weight.value.data());
   EXPECT_FALSE(rows.constant());
+}
+
+TEST(Positions, RotaryOnesTurnTheHeadsOfTheirLayout) {
+  constexpr size_t kDim = 6, kHeads = 2;
+  const Lengths rows({{1, 5, 0}, {2, 2, 200}});  // beyond the first rows of the table
+  const Tensor x = testing::random_tensor({7, kHeads * kDim + 3}, 1);
+  Context ctx(Mode::kInference, testing::test_pool());
+  for (const auto layout : {PositionLayout::kInterleaved, PositionLayout::kHalves}) {
+    const auto pairs = layout == PositionLayout::kHalves ? kernels::RotaryPairs::kHalves
+                                                         : kernels::RotaryPairs::kNeighbours;
+    const testing::Array<double> from = testing::to_array(x);
+    testing::Array<double> expected = from;
+    for (size_t r = 0; r < 7; ++r) {
+      for (size_t h = 0; h < kHeads; ++h) {
+        const auto head = from.row(r).subspan(h * kDim, kDim);
+        std::ranges::copy(kernels::rotary_ref<double>(head, rows.key(r).position, 500, pairs),
+                          &expected(r, h * kDim));
+      }
+    }
+    const RotaryPositions rotary(kDim, 500, layout);
+    testing::expect_near(rotary(ctx, Var(x), kHeads, rows).value(), expected, 1e-6);
+  }
+  EXPECT_TRUE(RotaryPositions().none());
+}
+
+// The slopes that Press et al. print, and for 12 heads their rule in their code's words.
+TEST(Positions, SlopesOfAlibiAreThoseOfItsAuthors) {
+  EXPECT_THAT(alibi_slopes(8), ::testing::ElementsAre(0.5f, 0.25f, 0.125f, 0.0625f, 0.03125f,
+                                                      0.015625f, 0.0078125f, 0.00390625f));
+  EXPECT_THAT(alibi_slopes(1), ::testing::ElementsAre(0.00390625f));
+  EXPECT_THAT(alibi_slopes(3), ::testing::ElementsAre(0.0625f, 0.00390625f, 0.25f));
+  const std::vector<float> twelve = alibi_slopes(12), eight = alibi_slopes(8),
+                           sixteen = alibi_slopes(16);
+  ASSERT_EQ(twelve.size(), 12u);
+  for (size_t i = 0; i < 8; ++i) EXPECT_EQ(twelve[i], eight[i]);
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(twelve[8 + i], sixteen[2 * i]);
+  EXPECT_NEAR(sixteen[0], 1 / std::sqrt(2.0), 1e-7);
 }
 
 }  // namespace

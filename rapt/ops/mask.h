@@ -1,7 +1,9 @@
 // Which keys a query sees, by positions alone: a band of the matrix of scores. Everything else is
-// an additive bias (minus infinity hides a key); keys beyond a sentence do not exist, for there is
-// no padding. Query i and key j are absolute positions in their sentences.
+// an additive bias (minus infinity hides a key; bool_mask.h makes one from a mask by hand); keys
+// beyond a sentence do not exist, for there is no padding. Query i and key j are absolute positions
+// in their sentences.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
 #include "rapt/kernels/attention.h"
@@ -25,6 +27,12 @@ class Band {
   }
   static constexpr Band window_bottom_right(uint32_t before, uint32_t after) {
     return {-int64_t{before}, int64_t{after}, true};
+  }
+
+  // Of these keys those at most `distance` from the diagonal, on either side: a sliding window.
+  constexpr Band within(uint32_t distance) const {
+    return {std::max(first_, -int64_t{distance}), std::min(last_, int64_t{distance}),
+            bottom_right_};
   }
 
   bool operator==(const Band&) const = default;

@@ -13,7 +13,7 @@ TOP = pathlib.Path(__file__).parent.parent
 PAGES = [TOP / "README.md", *sorted((TOP / "docs" / "guide").glob("*.md")),
          *sorted((TOP / "recipes").glob("*/README.md"))]
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
-CALL = re.compile(r"\brapt (train|decode|score|eval|average|explain|info|check|bench)\b([^`|<>]*)")
+CALL = re.compile(r"\brapt (train|decode|score|eval|average|explain|insight|info|check|bench)\b([^`|<>]*)")
 CODE = re.compile(r"```.*?```|`[^`]+`", re.DOTALL)
 NOT_OURS = {"--list", "--preset"}  # of tools/setup and cmake
 
@@ -27,10 +27,13 @@ class Guide(unittest.TestCase):
     def setUpClass(cls):
         names = re.findall(r"^  (\w+) {2,}", rapt("--help").stdout, re.MULTILINE)
         cls.help = {name: flags_of(rapt(name, "--help").stdout) for name in names}
+        claims = re.findall(r"^  (\S+)", rapt("insight").stdout, re.MULTILINE)
+        cls.help["insight"] |= set.union(
+            *(flags_of(rapt("insight", name, "--help").stdout) for name in ["all", *claims]))
 
     def test_every_command_is_there(self):
         self.assertGreaterEqual(set(self.help), {"train", "decode", "score", "eval", "average",
-                                                 "explain", "info", "check"})
+                                                 "explain", "insight", "info", "check"})
 
     def test_calls_have_flags_of_their_command(self):
         calls = 0

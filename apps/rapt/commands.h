@@ -16,6 +16,7 @@ int average_main(const Arguments& arguments);
 int explain_main(const Arguments& arguments);
 int info_main(const Arguments& arguments);
 int check_main(const Arguments& arguments);
+int insight_main(const Arguments& arguments);
 int bench_main(const Arguments& arguments);
 
 }  // namespace rapt::app

@@ -28,6 +28,7 @@ constexpr std::array kCommands = {
     Command{"eval", eval_main, "compare outputs with references: WER, PER, BLEU, chrF, accuracy"},
     Command{"average", average_main, "average the weights of checkpoints"},
     Command{"explain", explain_main, "draw what every attention head looked at"},
+    Command{"insight", insight_main, "measure what is said of the Transformer, and draw it"},
     Command{"info", info_main, "say what a model is"},
     Command{"check", check_main, "show on a model that its results have the same bits everywhere"},
     Command{"bench", bench_main, "measure the machine, and rapt on it"},

@@ -184,7 +184,7 @@ std::vector<std::string> wrap(const std::string& text, double width) {
 
 }  // namespace
 
-std::string to_svg(const Figure& figure, Theme theme) {
+std::string to_svg(const Figure& figure, Theme theme, double shown_width) {
   check_figure(figure);
   const Block grid = Grid(figure).draw_all();
   const double head = figure.title.empty() ? 0 : 28;
@@ -201,9 +201,10 @@ std::string to_svg(const Figure& figure, Theme theme) {
     svg.text(kMargin, kMargin + head + grid.height + 22 + 16 * static_cast<double>(i), caption[i],
              "label");
   }
+  const double zoom = shown_width > 0 ? shown_width / width : 1;
   const std::string size =
-      concat("width=\"", coordinate(width), "\" height=\"", coordinate(height), "\" viewBox=\"0 0 ",
-             coordinate(width), ' ', coordinate(height), '"');
+      concat("width=\"", coordinate(zoom * width), "\" height=\"", coordinate(zoom * height),
+             "\" viewBox=\"0 0 ", coordinate(width), ' ', coordinate(height), '"');
   const std::string name = figure.title.empty() ? "figure" : figure.title;
   return concat("<svg xmlns=\"http://www.w3.org/2000/svg\" ", size, " role=\"img\" aria-label=\"",
                 escape_xml(name), "\">\n<style>\n", style_sheet(theme), "</style>\n",

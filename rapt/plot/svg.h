@@ -9,7 +9,8 @@ namespace rapt::plot {
 
 enum class Theme { kAuto, kLight, kDark };  // auto: prefers-color-scheme
 
-// Throws InvalidArgument when labels and values do not fit together, or an axis has no length.
-std::string to_svg(const Figure& figure, Theme theme = Theme::kAuto);
+// `width` in pixels, from which the height follows; 0: as drawn. Throws InvalidArgument when labels
+// and values do not fit together, or an axis has no length.
+std::string to_svg(const Figure& figure, Theme theme = Theme::kAuto, double width = 0);
 
 }  // namespace rapt::plot

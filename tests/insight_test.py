@@ -1,0 +1,111 @@
+"""insight: claims are listed, answered in two languages, drawn in every format, and refuse bad input."""
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import unittest
+import xml.etree.ElementTree
+
+from program import ProgramTest, rapt
+
+SHORT = {"similarity": ["--draws", 500]}  # claims that take long, made short
+CLAIMS = [line.split()[0] for line in rapt("insight").stdout.splitlines()]
+HANGUL = re.compile("[가-힣]")
+
+
+def short(name):
+    return ["insight", name, *SHORT.get(name, []), "--threads", 1]
+
+
+class Insight(ProgramTest):
+    def test_claims_are_listed_with_a_sentence(self):
+        lines = self.run_ok("insight").stdout.splitlines()
+        self.assertIn("similarity", CLAIMS)
+        for line in lines:
+            self.assertRegex(line, r"^  \S+ +[A-Z].*\.$")
+        usage = self.run_ok("insight", "--help").stdout
+        for line in lines:
+            self.assertIn(line, usage)
+
+    def test_every_claim_explains_its_options(self):
+        for name in CLAIMS:
+            usage = self.run_ok("insight", name, "--help").stdout
+            for flag in ("--seed", "--lang", "--full", "--out", "--threads", "--width"):
+                self.assertIn(flag, usage, name)
+
+    def test_prints_table_chart_and_verdict(self):
+        out = self.run_ok(*short("similarity")).stdout
+        self.assertIn("Holds when the vectors have equal lengths", out)
+        self.assertIn("share of draws (%)", out)
+        out = self.run_ok(*short("similarity"), "--lang", "ko").stdout
+        self.assertRegex(out, "조건부로 성립한다: ")
+        narrow = self.run_ok(*short("similarity"), "--width", 60).stdout
+        chart = narrow.split("The dot product as a measure")[1].split("Holds when")[0]
+        self.assertLessEqual(max(map(len, chart.splitlines())), 60)
+
+    def test_formats(self):
+        outs = {}
+        for extension in ("svg", "csv", "json"):
+            out = self.folder / f"figure.{extension}"
+            self.assertEqual(self.run_ok(*short("similarity"), "--out", out).stdout, "")
+            outs[extension] = out.read_text(encoding="utf-8")
+        self.assertTrue(xml.etree.ElementTree.fromstring(outs["svg"]).tag.endswith("svg"))
+        self.assertGreater(len(list(csv.reader(io.StringIO(outs["csv"])))), 20)
+        data = json.loads(outs["json"])
+        self.assertEqual(data["claim"], "similarity")
+        self.assertEqual(data["verdict"], "holds when")
+        self.assertEqual(data["options"]["draws"], 500)
+        self.assertEqual(data["command"], "rapt insight similarity --draws 500")
+        self.assertIn(data["command"], data["figure"]["caption"])
+        self.assertEqual(data["numbers"]["agreement_equal_lengths"], 100)
+
+    @unittest.skipUnless(shutil.which("rsvg-convert"), "rsvg-convert is not installed")
+    def test_pdf_and_png(self):
+        for extension, magic in (("pdf", b"%PDF"), ("png", b"\x89PNG")):
+            out = self.folder / f"figure.{extension}"
+            self.run_ok(*short("similarity"), "--out", out, "--width", 500)
+            self.assertEqual(out.read_bytes()[:4], magic)
+        self.assertEqual(int.from_bytes(out.read_bytes()[16:20], "big"), 500)
+
+    def test_without_the_converter_its_package_is_named(self):
+        environment = {**os.environ, "PATH": str(self.folder)}
+        self.assert_fails(1, "librsvg2-bin", arguments=[*short("similarity"), "--out", self.folder / "a.png"],
+                          env=environment)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_same_seed_same_figure(self):
+        figures = []
+        for threads, seed in ((1, 5), (2, 5), (2, 6)):
+            out = self.folder / "figure.json"
+            self.run_ok(*short("similarity"), "--threads", threads, "--seed", seed, "--out", out)
+            figures.append(json.loads(out.read_text(encoding="utf-8"))["figure"]["panels"])
+        self.assertEqual(figures[0], figures[1])
+        self.assertNotEqual(figures[1], figures[2])
+
+    def test_full_changes_defaults_alone(self):
+        out = self.folder / "figure.json"
+        self.run_ok("insight", "similarity", "--full", "--d-k", 2, "--out", out)
+        data = json.loads(out.read_text(encoding="utf-8"))
+        self.assertEqual((data["options"]["draws"], data["options"]["d_k"]), (200000, 2))
+        self.assertEqual(data["command"], "rapt insight similarity --d-k 2 --full")
+
+    def test_bad_input(self):
+        for arguments, fragment in (
+                (["nonsense"], "there is no claim 'nonsense', expected one of"),
+                (["similarity", "--d-k", 0], "expected 2 to 65536, found '0'"),
+                (["similarity", "--d-k", -5], "found '-5'"),
+                (["similarity", "--d-k", "9" * 30], "expected 2 to 65536"),
+                (["similarity", "--lang", "fr"], "--lang"),
+                (["similarity", "--out", self.folder / "figure.gif"], ".svg, .pdf, .png, .csv or .json"),
+                (["similarity", "--out", self.folder / "none" / "figure.svg"], "make it first"),
+                (["all"], "--out"),
+                (["all", "--out", self.folder / "none"], "make it first")):
+            self.assert_fails(2, fragment, arguments=["insight", *arguments])
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -168,8 +168,8 @@ class TrainTest(unittest.TestCase):
     def test_refuses_other_options_for_the_same_directory(self):
         self.run_train("--train", self.train, "--steps", "2")
         before = self.weights()
-        self.fails("--train", self.train, "--steps", "2", "--lr", "0.5", "--norm-order", "pre", code=2,
-                   says=["lr is 0.5, was 0.001", 'norm_order is "pre", was "post"'])
+        self.fails("--train", self.train, "--steps", "2", "--lr", "0.5", "--residual", "pre", code=2,
+                   says=["lr is 0.5, was 0.001", 'residual is "pre", was "post"'])
         self.assertEqual(self.weights(), before)
         self.run_train("--train", self.train, "--steps", "3", "--log-every", "1")  # pace may change
         shutil.rmtree(self.model / "checkpoints")

@@ -57,8 +57,8 @@ class Train(ProgramTest):
         self.assertEqual(self.weights("gz", "--steps", 10, data=[packed]), expected)
 
     def test_a_file_of_options_is_the_same_as_the_options(self):
-        expected = self.weights("flags", "--steps", 10, "--norm-order", "pre", "--seed", 3)
-        toml = self.write("run.toml", "steps = 10\nnorm_order = \"pre\"\nseed = 3\n")
+        expected = self.weights("flags", "--steps", 10, "--residual", "pre", "--seed", 3)
+        toml = self.write("run.toml", "steps = 10\nresidual = \"pre\"\nseed = 3\n")
         self.assertEqual(self.weights("file", "--config", toml), expected)
         bad = self.write("bad.toml", "d_modle = 8\n")
         self.assert_fails(2, "bad.toml", "d_modle", arguments=[
@@ -157,7 +157,7 @@ class BadInput(ProgramTest):
                 ("no-config", lambda m: (m / "config.json").unlink(), ["config.json"]),
                 ("no-weights", lambda m: (m / "model.safetensors").unlink(), ["model.safetensors"]),
                 ("short", lambda m: (m / "model.safetensors").write_bytes((m / "model.safetensors").read_bytes()[:-10]), ["model.safetensors"]),
-                ("version", lambda m: (m / "config.json").write_text((m / "config.json").read_text().replace('"format_version": 1', '"format_version": 99')), ["99"]),
+                ("version", lambda m: (m / "config.json").write_text((m / "config.json").read_text().replace('"format_version": 2', '"format_version": 99')), ["99"]),
                 ("no-vocabulary", lambda m: (m / "source_vocabulary.json").unlink(), ["source_vocabulary.json"])):
             copy = self.folder / name
             shutil.copytree(self.model(), copy)

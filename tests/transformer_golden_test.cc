@@ -50,7 +50,7 @@ class Golden {
     c.d_ff = size("d_ff");
     c.encoder_layers = size("encoder_layers");
     c.decoder_layers = size("decoder_layers");
-    c.norm_order = value_of<NormOrder>(json_.string("norm_order"), "norm_order");
+    c.residual = value_of<Residual>(json_.string("residual"), "residual");
     c.norm_eps = static_cast<float>(number("norm_eps"));
     c.final_norm = json_.boolean("final_norm");
     c.activation = value_of<kernels::Activation>(json_.string("activation"), "activation");

@@ -165,6 +165,8 @@ bool parse_train(const Arguments& arguments, TrainArguments& a) {
   if (!c.has_encoder() && app.get_option("--max-positions")->count() == 0) {
     c.max_positions = a.context;  // positions that training never meets mean nothing
   }
+  const bool has_norms = c.residual != Residual::kNone && c.residual != Residual::kPlain;
+  if (!has_norms && !given(app, "final_norm")) c.final_norm = false;
   complete_side(app, "source_", both, a.text_options.source);
   complete_side(app, "target_", both, a.text_options.target);
   a.text_options.joint = vocabulary == VocabularyKind::kJoint;

@@ -11,12 +11,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace rapt::kernels::HWY_NAMESPACE {
 
-void AddNorm(MatrixView<const float> x, MatrixView<const float> sub, const RowDropout& dropout,
-             std::span<const float> gamma, std::span<const float> beta, float eps,
-             MatrixView<float> s, MatrixView<float> y, NormStats stats, size_t begin, size_t end,
-             float* scratch) {
+void AddNorm(float alpha, MatrixView<const float> x, MatrixView<const float> sub,
+             const RowDropout& dropout, std::span<const float> gamma, std::span<const float> beta,
+             float eps, MatrixView<float> s, MatrixView<float> y, NormStats stats, size_t begin,
+             size_t end, float* scratch) {
+  const Vec scale = hn::Set(F32(), alpha);
   for_each_row(dropout, begin, end, x.cols(), scratch, [&](size_t r, const auto& factors) HWY_ATTR {
-    const auto add = [](Vec a, Vec b, Vec m) HWY_ATTR { return hn::MulAdd(b, m, a); };
+    const auto add = [&](Vec a, Vec b, Vec m)
+                         HWY_ATTR { return hn::MulAdd(b, m, hn::Mul(scale, a)); };
     const float total = map_sum(add, s.row(r), x.row(r), sub.row(r), factors);
     const Moments m = normalize(s.row(r), total, gamma, beta, eps, y.row(r));
     stats.mean[r] = m.mean;
@@ -24,8 +26,8 @@ void AddNorm(MatrixView<const float> x, MatrixView<const float> sub, const RowDr
   });
 }
 
-void AddNormBackward(MatrixView<const float> s, std::span<const float> gamma, NormStats stats,
-                     MatrixView<const float> dy, MatrixView<const float> ds,
+void AddNormBackward(float alpha, MatrixView<const float> s, std::span<const float> gamma,
+                     NormStats stats, MatrixView<const float> dy, MatrixView<const float> ds,
                      const RowDropout& dropout, const AddNormGradient& gradient,
                      std::span<float> dgamma, std::span<float> dbeta, size_t begin, size_t end,
                      float* scratch) {
@@ -35,19 +37,20 @@ void AddNormBackward(MatrixView<const float> s, std::span<const float> gamma, No
                                             dy.row(r), out, dgamma, dbeta, finish, more...);
                        };
   const auto add = [](Vec g, Vec residual) HWY_ATTR { return std::array{hn::Add(g, residual)}; };
-  const auto drop = [](Vec g, Vec residual, Vec m) HWY_ATTR {
-    const Vec dx = hn::Add(g, residual);
-    return std::array{dx, hn::Mul(dx, m)};
+  const Vec scale = hn::Set(F32(), alpha);
+  const auto both = [&](Vec g, Vec residual, Vec m) HWY_ATTR {
+    const Vec sum = hn::Add(g, residual);
+    return std::array{hn::Mul(scale, sum), hn::Mul(sum, m)};
   };
   const auto run = [&](const auto& residual) HWY_ATTR {
-    if (!dropout.on()) {
+    if (add_norm_shares_gradient(alpha, dropout)) {
       for (size_t r = begin; r < end; ++r) row(r, std::array{gradient.dx.row(r)}, add, residual(r));
       return;
     }
     for_each_row(dropout, begin, end, s.cols(), scratch,
                  [&](size_t r, const auto& factors) HWY_ATTR {
                    const std::array out{gradient.dx.row(r), gradient.dsub.row(r)};
-                   row(r, out, drop, residual(r), factors);
+                   row(r, out, both, residual(r), factors);
                  });
   };
   if (ds.data() == nullptr) {
@@ -66,24 +69,24 @@ namespace rapt::kernels {
 HWY_EXPORT(AddNorm);
 HWY_EXPORT(AddNormBackward);
 
-void add_norm(MatrixView<const float> x, MatrixView<const float> sub, const RowDropout& dropout,
-              std::span<const float> gamma, std::span<const float> beta, float eps,
-              MatrixView<float> s, MatrixView<float> y, NormStats stats, Pool& pool) {
+void add_norm(float alpha, MatrixView<const float> x, MatrixView<const float> sub,
+              const RowDropout& dropout, std::span<const float> gamma, std::span<const float> beta,
+              float eps, MatrixView<float> s, MatrixView<float> y, NormStats stats, Pool& pool) {
   dropout_blocks(x.rows(), x.cols(), pool, [&](size_t begin, size_t end, float* scratch) {
     HWY_DYNAMIC_DISPATCH(AddNorm)
-    (x, sub, dropout, gamma, beta, eps, s, y, stats, begin, end, scratch);
+    (alpha, x, sub, dropout, gamma, beta, eps, s, y, stats, begin, end, scratch);
   });
 }
 
-void add_norm_backward(MatrixView<const float> s, std::span<const float> gamma, NormStats stats,
-                       MatrixView<const float> dy, MatrixView<const float> ds,
+void add_norm_backward(float alpha, MatrixView<const float> s, std::span<const float> gamma,
+                       NormStats stats, MatrixView<const float> dy, MatrixView<const float> ds,
                        const RowDropout& dropout, const AddNormGradient& gradient, Pool& pool) {
   const size_t d = s.cols();
   dropout_blocks(s.rows(), d, pool, [&](size_t begin, size_t end, float* scratch) {
     const std::span<float> sums = gradient.partial.row(begin / kRowBlock);
     std::ranges::fill(sums, 0.0f);
     HWY_DYNAMIC_DISPATCH(AddNormBackward)
-    (s, gamma, stats, dy, ds, dropout, gradient, sums.first(d), sums.subspan(d), begin, end,
+    (alpha, s, gamma, stats, dy, ds, dropout, gradient, sums.first(d), sums.subspan(d), begin, end,
      scratch);
   });
   add_partials(gradient.partial.slice_cols(0, d), gradient.dgamma, pool);

@@ -13,7 +13,7 @@ void add_norm(benchmark::State& state) {
   const Lengths lengths = Lengths::single(b.rows);
   const RowDropout dropout{1, DropRate::of(0.1), &lengths};
   b.run(4, [&](Pool& pool) {
-    kernels::add_norm(x, sub, dropout, gamma, beta, 1e-5f, s, y, stats, pool);
+    kernels::add_norm(1, x, sub, dropout, gamma, beta, 1e-5f, s, y, stats, pool);
   });
 }
 RAPT_BENCH_ROWS(add_norm);
@@ -27,7 +27,7 @@ void add_norm_backward(benchmark::State& state) {
   const Lengths lengths = Lengths::single(b.rows);
   const RowDropout dropout{1, DropRate::of(0.1), &lengths};
   b.run(4, [&](Pool& pool) {
-    kernels::add_norm_backward(s, gamma, stats, dy, {}, dropout, gradient, pool);
+    kernels::add_norm_backward(1, s, gamma, stats, dy, {}, dropout, gradient, pool);
   });
 }
 RAPT_BENCH_ROWS(add_norm_backward);

@@ -25,8 +25,16 @@ template <>
 inline constexpr auto kNames<Architecture> = names<Architecture>(
     {{Architecture::kEncoderDecoder, "encoder-decoder"}, {Architecture::kDecoder, "decoder"}});
 template <>
-inline constexpr auto kNames<NormOrder> = names<NormOrder>({{NormOrder::kPost, "post"},
-                                                            {NormOrder::kPre, "pre"}});
+inline constexpr auto kNames<Residual> = names<Residual>({{Residual::kNone, "none"},
+                                                          {Residual::kPlain, "plain"},
+                                                          {Residual::kPost, "post"},
+                                                          {Residual::kPre, "pre"},
+                                                          {Residual::kBranch, "branch"},
+                                                          {Residual::kDeepNorm, "deepnorm"}});
+template <>
+inline constexpr auto kNames<NormKind> = names<NormKind>({{NormKind::kLayer, "layer"},
+                                                          {NormKind::kRms, "rms"},
+                                                          {NormKind::kNone, "none"}});
 template <>
 inline constexpr auto kNames<Positions> = names<Positions>({{Positions::kSinusoidal, "sinusoidal"},
                                                             {Positions::kLearned, "learned"},
@@ -53,7 +61,8 @@ struct ModelConfig {
   size_t heads = 4;
   size_t d_ff = 1024;
   size_t encoder_layers = 3, decoder_layers = 3;
-  NormOrder norm_order = NormOrder::kPost;
+  Residual residual = Residual::kPost;
+  NormKind norm = NormKind::kLayer;
   float norm_eps = 1e-5f;
   bool final_norm = true;  // after each stack, as in nn.Transformer
   kernels::Activation activation = kernels::Activation::kRelu;
@@ -79,10 +88,14 @@ struct ModelConfig {
     visit("d_ff", c.d_ff, Range{1, 1 << 18}, "inner width of the feed-forward network");
     visit("encoder_layers", c.encoder_layers, Range{0, 1024}, "layers of the encoder");
     visit("decoder_layers", c.decoder_layers, Range{1, 1024}, "layers of the decoder");
-    visit("norm_order", c.norm_order,
-          "post: LayerNorm(x + f(x)), the paper's; pre: x + f(LayerNorm(x))");
-    visit("norm_eps", c.norm_eps, Range{0, 1}, "added to the variance in LayerNorm");
-    visit("final_norm", c.final_norm, "LayerNorm after each stack, as in nn.Transformer");
+    visit("residual", c.residual,
+          "none: f(x); plain: x + f(x); post: Norm(x + f(x)), the paper's; pre: x + f(Norm(x)); "
+          "branch: x + Norm(f(x)); deepnorm: Norm(alpha x + f(x)), for hundreds of layers");
+    visit("norm", c.norm, "of rows; rms: without mean and bias");
+    visit("norm_eps", c.norm_eps, Range{0, 1}, "added to the variance in a norm");
+    visit("final_norm", c.final_norm,
+          "norm after each stack, as in nn.Transformer; off for residual none and plain unless "
+          "given");
     visit("activation", c.activation, "of the feed-forward network");
     visit("positions", c.positions, "how the model knows the order");
     visit("position_layout", c.position_layout, "of sinusoidal positions");

@@ -18,7 +18,8 @@ ModelConfig unusual() {
   c.d_ff = 77;
   c.encoder_layers = 5;
   c.decoder_layers = 7;
-  c.norm_order = NormOrder::kPre;
+  c.residual = Residual::kPre;
+  c.norm = NormKind::kRms;
   c.norm_eps = 1e-6f;
   c.final_norm = false;
   c.activation = kernels::Activation::kGeluTanh;
@@ -44,7 +45,7 @@ TEST(ModelConfig, JsonHoldsEveryFieldAndGivesItBack) {
     EXPECT_NE(member.value(), standard[member.key()]) << member.key();  // each field differs
   }
   EXPECT_EQ(to_json(read(json)), json);
-  EXPECT_EQ(json["norm_order"], "pre");
+  EXPECT_EQ(json["residual"], "pre");
   EXPECT_EQ(json["activation"], "gelu_tanh");
   EXPECT_EQ(json["norm_eps"].dump(), "1e-06");
   EXPECT_EQ(json["dropout_embedding"].dump(), "0.3");
@@ -79,7 +80,7 @@ TEST(ModelConfig, WrongValuesAreNamed) {
   expect("tie", "everything", "expected one of none, decoder, all, found 'everything'");
   expect("tie", "all", "a decoder has no source embedding");
   expect("dropout_residual", 1.0, "dropout_residual");
-  expect("norm_order", 3, "norm_order");
+  expect("residual", 3, "residual");
 }
 
 TEST(ModelConfig, ValidateChecksRangesAndHeads) {

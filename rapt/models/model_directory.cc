@@ -12,12 +12,53 @@ namespace {
 
 constexpr const char* kVersionKey = "format_version";
 
-void check_version(const JsonObject& object) {
+// All keys of the architecture in version 1.
+constexpr std::string_view kVersion1[] = {"architecture",
+                                          "d_model",
+                                          "heads",
+                                          "d_ff",
+                                          "encoder_layers",
+                                          "decoder_layers",
+                                          "norm_order",
+                                          "norm_eps",
+                                          "final_norm",
+                                          "activation",
+                                          "positions",
+                                          "position_layout",
+                                          "max_positions",
+                                          "scale_embedding",
+                                          "tie",
+                                          "output_bias",
+                                          "dropout_embedding",
+                                          "dropout_attention",
+                                          "dropout_activation",
+                                          "dropout_residual"};
+
+Json of_version_1(Json json) {
+  const Json defaults = to_json(ModelConfig());
+  for (const auto& [key, value] : defaults.items()) {
+    const bool later = std::ranges::find(kVersion1, key) == std::end(kVersion1);
+    if (later && !json.contains(key)) json[key] = value;
+  }
+  if (const auto order = json.find("norm_order"); order != json.end()) {
+    json["residual"] = *order;
+    json.erase(order);
+  }
+  return json;
+}
+
+// config.json in the form of today's version.
+Json read_config(const fs::path& file) {
+  Json json = read_json(file);
+  const JsonObject object(json, file.string());
   const int64_t version = object.integer(kVersionKey, 0, INT64_MAX);
-  if (version == kFormatVersion) return;
-  object.fail(kVersionKey, concat("expected ", kFormatVersion, ", found ", version,
-                                  "; the model is of another version of rapt, use that or "
-                                  "train it again"));
+  if (version == 1) return of_version_1(std::move(json));
+  if (version != kFormatVersion) {
+    object.fail(kVersionKey, concat("expected 1 to ", kFormatVersion, ", found ", version,
+                                    "; the model is of another version of rapt, use that or "
+                                    "train it again"));
+  }
+  return json;
 }
 
 // A key that nobody reads would be a choice that is silently ignored.
@@ -86,9 +127,8 @@ Model load_model(const fs::path& directory, const fs::path& weights) {
   check<IoError>(fs::is_directory(directory), directory.string(),
                  ": no such model directory; expected one that rapt train has written");
   const fs::path config_file = directory / "config.json";
-  const Json json = read_json(config_file);
+  const Json json = read_config(config_file);
   const JsonObject object(json, config_file.string());
-  check_version(object);
   check_keys(json, object);
   const ModelConfig config = config_of_json(object);
   TextProcessor text = TextProcessor::load(directory, object);

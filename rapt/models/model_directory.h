@@ -6,7 +6,9 @@
 
 namespace rapt {
 
-inline constexpr int64_t kFormatVersion = 1;
+// 2: `residual` in the place of `norm_order`, and keys that version 1 lacks, where each means its
+// default. Version 1 is read as well.
+inline constexpr int64_t kFormatVersion = 2;
 
 struct Model {
   Transformer transformer;

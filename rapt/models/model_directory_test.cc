@@ -144,7 +144,7 @@ TEST_F(ModelDirectoryTest, ConfigurationsAreCheckedKeyByKey) {
     expect_refused("config.json", message);
     write_file(directory() / "config.json", text);
   };
-  expect([](Json& j) { j["format_version"] = 2; }, "format_version");
+  expect([](Json& j) { j["format_version"] = 3; }, "format_version");
   expect([](Json& j) { j.erase("format_version"); }, "format_version");
   expect([](Json& j) { j["kv_heads"] = 2; }, "kv_heads");
   expect([](Json& j) { j.erase("final_norm"); }, "final_norm");
@@ -158,6 +158,21 @@ TEST_F(ModelDirectoryTest, ConfigurationsAreCheckedKeyByKey) {
   EXPECT_THAT([&] { load_model(directory()); },
               ThrowsMessage<IoError>(
                   AllOf(HasSubstr(directory().string()), HasSubstr("no such model directory"))));
+}
+
+TEST_F(ModelDirectoryTest, Version1HasNormOrderAndMeansTheDefaultsOfWhatCameLater) {
+  ModelConfig pre = tiny_config();
+  pre.residual = Residual::kPre;
+  save(pre, pairs());
+  const auto of_version_1 = [](Json& j) {
+    j["format_version"] = 1;
+    j["norm_order"] = j["residual"];
+    for (const char* later : {"residual", "norm"}) j.erase(later);
+  };
+  change_config(of_version_1);
+  EXPECT_EQ(to_json(load_model(directory()).transformer.config()), to_json(pre));
+  change_config([](Json& j) { j.erase("tie"); });
+  expect_refused("config.json", "tie");
 }
 
 // A hostile config.json asks for terabytes: the weights' file is compared first.

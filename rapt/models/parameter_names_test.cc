@@ -92,6 +92,30 @@ TEST(ParameterNames, OfADecoderAreThoseOfTransformerEncoderLayers) {
             model.parameters().find("target_embedding.weight"));
 }
 
+// torch.nn.RMSNorm has no bias; without a norm there are none of its names.
+TEST(ParameterNames, OfNormsAreThoseOfTheirModules) {
+  const auto norms = [](NormKind norm, Residual residual) {
+    ModelConfig config = tiny_decoder_config();
+    config.norm = norm;
+    config.residual = residual;
+    const Transformer model = tiny_model(config);
+    std::vector<std::string> names;
+    for (const auto& [name, shape] : shapes_of(model)) {
+      if (name.find("norm") != std::string::npos && name.find("layers.1") == std::string::npos) {
+        names.push_back(name);
+      }
+    }
+    return names;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(norms(NormKind::kRms, Residual::kPost),
+              ElementsAre("decoder.layers.0.norm1.weight", "decoder.layers.0.norm2.weight",
+                          "decoder.norm.weight"));
+  EXPECT_THAT(norms(NormKind::kNone, Residual::kPre), ElementsAre());
+  EXPECT_THAT(norms(NormKind::kLayer, Residual::kPlain),
+              ElementsAre("decoder.norm.bias", "decoder.norm.weight"));
+}
+
 TEST(ParameterNames, MatricesDecayAndVectorsDoNot) {
   const Transformer model = tiny_model(tiny_decoder_config());
   for (size_t i = 0; i < model.parameters().size(); ++i) {

@@ -28,7 +28,7 @@ inline ModelConfig tiny_config() {
 inline ModelConfig tiny_decoder_config() {
   ModelConfig c = tiny_config();
   c.architecture = Architecture::kDecoder;
-  c.norm_order = NormOrder::kPre;
+  c.residual = Residual::kPre;
   c.positions = Positions::kLearned;
   c.scale_embedding = false;
   c.activation = kernels::Activation::kGeluTanh;

@@ -6,13 +6,13 @@
 namespace rapt {
 namespace {
 
-ModelConfig config_of(int64_t d_model, int64_t layers, NormOrder order) {
+ModelConfig config_of(int64_t d_model, int64_t layers, Residual residual) {
   ModelConfig c;
   c.d_model = static_cast<size_t>(d_model);
   c.heads = c.d_model / (c.d_model < 256 ? 32 : 64);
   c.d_ff = 4 * c.d_model;
   c.encoder_layers = c.decoder_layers = static_cast<size_t>(layers);
-  c.norm_order = order;
+  c.residual = residual;
   return c;
 }
 
@@ -30,9 +30,10 @@ Shard shard_of(size_t rows, size_t length, size_t vocabulary) {
 }
 
 void train(benchmark::State& state) {
-  const auto order = state.range(2) == 0 ? NormOrder::kPost : NormOrder::kPre;
+  const auto residual = state.range(2) == 0 ? Residual::kPost : Residual::kPre;
   const auto vocabulary = static_cast<size_t>(state.range(3));
-  const Transformer model(config_of(state.range(0), state.range(1), order), vocabulary, vocabulary);
+  const Transformer model(config_of(state.range(0), state.range(1), residual), vocabulary,
+                          vocabulary);
   const Shard shard = shard_of(2000, static_cast<size_t>(state.range(4)), vocabulary);
   Pool pool(static_cast<size_t>(state.range(5)));
   Context ctx(Mode::kTraining, pool);
@@ -59,7 +60,7 @@ BENCHMARK(train)
 void decode(benchmark::State& state) {
   constexpr size_t kVocabulary = 8000;
   constexpr uint32_t kLength = 32;
-  Transformer model(config_of(state.range(0), state.range(1), NormOrder::kPost), kVocabulary,
+  Transformer model(config_of(state.range(0), state.range(1), Residual::kPost), kVocabulary,
                     kVocabulary);
   model.pack();
   const auto hypotheses = static_cast<size_t>(state.range(2));

@@ -25,7 +25,8 @@ Transformer::Impl::Impl(const ModelConfig& c, size_t sources, size_t targets,
   if (c.has_encoder()) {
     source = &table("source_embedding", sources);
     source_embedding.emplace(embedding(root, "source", *source));
-    encoder.emplace(root / "encoder", c.encoder_layers, layer_options(), c.final_norm);
+    const auto scales = nn::DeepNorm::encoder(c.encoder_layers, c.decoder_layers);
+    encoder.emplace(root / "encoder", c.encoder_layers, layer_options(scales), c.final_norm);
   }
 
   Weight* target = source;
@@ -36,9 +37,11 @@ Transformer::Impl::Impl(const ModelConfig& c, size_t sources, size_t targets,
   }
   target_embedding.emplace(embedding(root, "target", *target));
   if (c.has_encoder()) {
-    decoder.emplace(root / "decoder", c.decoder_layers, layer_options(), c.final_norm);
+    const auto scales = nn::DeepNorm::decoder(c.decoder_layers);
+    decoder.emplace(root / "decoder", c.decoder_layers, layer_options(scales), c.final_norm);
   } else {
-    decoder_only.emplace(root / "decoder", c.decoder_layers, layer_options(), c.final_norm);
+    const auto scales = nn::DeepNorm::alone(c.decoder_layers);
+    decoder_only.emplace(root / "decoder", c.decoder_layers, layer_options(scales), c.final_norm);
   }
 
   const Scope out = root / "output";
@@ -55,11 +58,13 @@ Transformer::Impl::Impl(const ModelConfig& c, size_t sources, size_t targets,
   output.emplace(*projection, bias);
 }
 
-nn::LayerOptions Transformer::Impl::layer_options() const {
+nn::LayerOptions Transformer::Impl::layer_options(const nn::DeepNorm& constants) const {
   return {.d_model = config.d_model,
           .heads = config.heads,
           .d_ff = config.d_ff,
-          .norm_order = config.norm_order,
+          .residual = config.residual,
+          .deep_norm = config.residual == Residual::kDeepNorm ? constants : nn::DeepNorm(),
+          .norm = config.norm,
           .norm_eps = config.norm_eps,
           .activation = config.activation,
           .dropout_attention = config.dropout_attention,

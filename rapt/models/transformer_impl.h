@@ -32,7 +32,7 @@ class Transformer::Impl {
   std::optional<nn::Output> output;
 
  private:
-  nn::LayerOptions layer_options() const;
+  nn::LayerOptions layer_options(const nn::DeepNorm& constants) const;
   nn::Embedding embedding(const Scope& root, const std::string& side, const Weight& table);
 
   std::set<const Parameter*> looked_up_;  // tables that no product reads

@@ -35,7 +35,7 @@ class TransformerRef {
       for (size_t i = 0; i < config_.encoder_layers; ++i) {
         memory = encoder_layer("encoder.layers." + std::to_string(i), memory, shard.source, false);
       }
-      if (config_.final_norm) memory = layer_norm("encoder.norm", memory);
+      if (config_.final_norm) memory = norm("encoder.norm", memory);
     }
     Matrix y = embed("target", shard.target_in, shard.target);
     for (size_t i = 0; i < config_.decoder_layers; ++i) {
@@ -43,7 +43,7 @@ class TransformerRef {
       y = config_.has_encoder() ? decoder_layer(name, y, shard.target, memory, shard.source)
                                 : encoder_layer(name, y, shard.target, true);
     }
-    return config_.final_norm ? layer_norm("decoder.norm", y) : y;
+    return config_.final_norm ? norm("decoder.norm", y) : y;
   }
 
   Matrix logits(const Shard& shard) const {
@@ -89,6 +89,38 @@ class TransformerRef {
     return linear(x, w, get(name + ".bias"), 0, w.rows());
   }
 
+  // The constants of DeepNorm by the table of Wang et al.
+  T alpha(const std::string& layer) const {
+    if (config_.residual != Residual::kDeepNorm) return T(1);
+    const auto n = static_cast<double>(config_.encoder_layers);
+    const auto m = static_cast<double>(config_.decoder_layers);
+    if (!config_.has_encoder()) return T(std::pow(2 * m, 0.25));
+    if (layer.starts_with("decoder")) return T(std::pow(3 * m, 0.25));
+    return T(0.81 * std::pow(std::pow(n, 4) * m, 1.0 / 16));
+  }
+
+  Matrix norm(const std::string& name, const Matrix& x) const {
+    switch (config_.norm) {
+      case NormKind::kLayer:
+        return layer_norm(name, x);
+      case NormKind::kRms:
+        return rms_norm(name, x);
+      case NormKind::kNone:
+        break;
+    }
+    return x;
+  }
+  Matrix rms_norm(const std::string& name, const Matrix& x) const {
+    using std::sqrt;
+    Matrix y(x.shape);
+    for (size_t r = 0; r < x.rows(); ++r) {
+      const T square = average(x.row(r), [](T v) { return v * v; });
+      for (size_t c = 0; c < x.cols(); ++c) {
+        y(r, c) = x(r, c) / sqrt(square + T(config_.norm_eps)) * get(name + ".weight").data[c];
+      }
+    }
+    return y;
+  }
   Matrix layer_norm(const std::string& name, const Matrix& x) const {
     using std::sqrt;
     const Matrix &gamma = get(name + ".weight"), &beta = get(name + ".bias");
@@ -192,12 +224,29 @@ class TransformerRef {
   template <class F>
   Matrix connect(const std::string& name, int n, const Matrix& x, const Lengths& lengths,
                  const F& f) const {
-    const bool pre = config_.norm_order == NormOrder::kPre;
-    const std::string norm = name + ".norm" + std::to_string(n);
-    Matrix y = dropout(f(pre ? layer_norm(norm, x) : x), config_.dropout_residual,
-                       name + ".dropout" + std::to_string(n), lengths);
-    for (size_t i = 0; i < y.data.size(); ++i) y.data[i] += x.data[i];
-    return pre ? y : layer_norm(norm, y);
+    const std::string number = std::to_string(n);
+    const auto branch = [&](const Matrix& in) {
+      return dropout(f(in), config_.dropout_residual, name + ".dropout" + number, lengths);
+    };
+    const auto normal = [&](const Matrix& in) { return norm(name + ".norm" + number, in); };
+    const auto plus = [&](Matrix y) {
+      for (size_t i = 0; i < y.data.size(); ++i) y.data[i] += alpha(name) * x.data[i];
+      return y;
+    };
+    switch (config_.residual) {
+      case Residual::kPlain:
+        return plus(branch(x));
+      case Residual::kPre:
+        return plus(branch(normal(x)));
+      case Residual::kBranch:
+        return plus(normal(branch(x)));
+      case Residual::kPost:
+      case Residual::kDeepNorm:
+        return normal(plus(branch(x)));
+      case Residual::kNone:
+        break;
+    }
+    return branch(x);
   }
 
   Matrix encoder_layer(const std::string& name, const Matrix& x, const Lengths& lengths,

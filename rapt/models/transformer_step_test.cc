@@ -36,13 +36,25 @@ ModelConfig wide(ModelConfig c) {
 }
 std::vector<ModelConfig> configs() {
   ModelConfig pre = tiny_config();
-  pre.norm_order = NormOrder::kPre;
+  pre.residual = Residual::kPre;
   pre.tie = Tie::kAll;
   pre.output_bias = false;
   ModelConfig post_decoder = tiny_decoder_config();
-  post_decoder.norm_order = NormOrder::kPost;
+  post_decoder.residual = Residual::kPost;
   post_decoder.positions = Positions::kSinusoidal;
-  return {tiny_config(), wide(tiny_config()), pre, tiny_decoder_config(), wide(post_decoder)};
+  ModelConfig branch = tiny_config(), deep = wide(tiny_config()), none = tiny_decoder_config();
+  branch.residual = Residual::kBranch;
+  branch.norm = NormKind::kRms;
+  deep.residual = Residual::kDeepNorm;
+  none.residual = Residual::kNone;
+  return {tiny_config(),
+          wide(tiny_config()),
+          pre,
+          tiny_decoder_config(),
+          wide(post_decoder),
+          branch,
+          deep,
+          none};
 }
 
 std::vector<Sentence> sentences(const ModelConfig& c) {

@@ -57,7 +57,39 @@ const Variant kVariants[] = {
     {"no_encoder_layer", [](ModelConfig& c) { c.encoder_layers = 0; }},
     {"encoder_layers", [](ModelConfig& c) { c.encoder_layers = 3; }},
     {"decoder_layers", [](ModelConfig& c) { c.decoder_layers = 1; }},
-    {"pre", [](ModelConfig& c) { c.norm_order = NormOrder::kPre; }},
+    {"pre", [](ModelConfig& c) { c.residual = Residual::kPre; }},
+    {"no_residual", [](ModelConfig& c) { c.residual = Residual::kNone; }},
+    {"plain", [](ModelConfig& c) { c.residual = Residual::kPlain; }},
+    {"branch", [](ModelConfig& c) { c.residual = Residual::kBranch; }},
+    {"deepnorm", [](ModelConfig& c) { c.residual = Residual::kDeepNorm; }},
+    {"deepnorm_depths",
+     [](ModelConfig& c) {
+       c.residual = Residual::kDeepNorm;
+       c.encoder_layers = 3;
+     }},
+    {"rms", [](ModelConfig& c) { c.norm = NormKind::kRms; }},
+    {"no_norm", [](ModelConfig& c) { c.norm = NormKind::kNone; }},
+    {"rms_pre",
+     [](ModelConfig& c) {
+       c.norm = NormKind::kRms;
+       c.residual = Residual::kPre;
+     }},
+    {"rms_deepnorm_dropout",
+     [](ModelConfig& c) {
+       c.norm = NormKind::kRms;
+       c.residual = Residual::kDeepNorm;
+       c.dropout_residual = 0.2f;
+     }},
+    {"deepnorm_dropout",
+     [](ModelConfig& c) {
+       c.residual = Residual::kDeepNorm;
+       c.dropout_residual = 0.2f;
+     }},
+    {"branch_dropout",
+     [](ModelConfig& c) {
+       c.residual = Residual::kBranch;
+       c.dropout_residual = 0.2f;
+     }},
     {"norm_eps", [](ModelConfig& c) { c.norm_eps = 0.3f; }},
     {"no_final_norm", [](ModelConfig& c) { c.final_norm = false; }},
     {"gelu", [](ModelConfig& c) { c.activation = Activation::kGelu; }},
@@ -76,15 +108,20 @@ const Variant kVariants[] = {
     {"dropout_residual", [](ModelConfig& c) { c.dropout_residual = 0.3f; }},
     {"everything_pre",
      [](ModelConfig& c) {
-       c.norm_order = NormOrder::kPre;
+       c.residual = Residual::kPre;
        c.dropout_embedding = c.dropout_attention = 0.1f;
        c.dropout_activation = c.dropout_residual = 0.2f;
      }},
     {"decoder", [](ModelConfig& c) { c = tiny_decoder_config(); }},
+    {"decoder_deepnorm",
+     [](ModelConfig& c) {
+       c = tiny_decoder_config();
+       c.residual = Residual::kDeepNorm;
+     }},
     {"decoder_post",
      [](ModelConfig& c) {
        c = tiny_decoder_config();
-       c.norm_order = NormOrder::kPost;
+       c.residual = Residual::kPost;
        c.dropout_attention = c.dropout_residual = 0.2f;
      }},
 };
@@ -149,9 +186,9 @@ TEST_P(EveryVariant, HasTheGradientOfItsFormula) {
 
 // Each parameter by itself: a mistake in a small gradient is not hidden by large ones.
 TEST(Transformer, EachParameterHasTheGradientOfItsFormula) {
-  for (const NormOrder order : {NormOrder::kPost, NormOrder::kPre}) {
+  for (const Residual residual : {Residual::kPost, Residual::kPre, Residual::kDeepNorm}) {
     ModelConfig config = tiny_config();
-    config.norm_order = order;
+    config.residual = residual;
     const Transformer model = tiny_model(config);
     const Shard shard = tiny_shard(config);
     Context ctx(Mode::kEvaluation, testing::test_pool());
@@ -237,6 +274,41 @@ TEST(Transformer, InitialWeightsFollowTheirOptions) {
   EXPECT_GT(largest, 0.98 * bound);
   for (const float v : value({}, "decoder.layers.1.linear2.bias").span()) EXPECT_EQ(v, 0.0f);
   for (const float v : value({}, "decoder.norm.weight").span()) EXPECT_EQ(v, 1.0f);
+}
+
+// Wang et al., 2022, figure 2: the gain is that of values, output and feed-forward network.
+TEST(Transformer, DeepNormStartsWithItsGain) {
+  const auto value = [](Residual residual, Architecture architecture, const std::string& name) {
+    ModelConfig config = tiny_config();
+    config.architecture = architecture;
+    config.residual = residual;
+    config.encoder_layers = 3;
+    const Transformer model(config, config.has_encoder() ? 11 : 0, 13);
+    return model.parameters().find(name)->value;
+  };
+  const auto expect = [&](Architecture architecture, const std::string& name, size_t first_row,
+                          double gain) {
+    const Tensor before = value(Residual::kPost, architecture, name);
+    const Tensor after = value(Residual::kDeepNorm, architecture, name);
+    for (size_t i = 0; i < before.size(); ++i) {
+      const bool scaled = i / before.cols() >= first_row;
+      EXPECT_NEAR(after.host()[i], (scaled ? gain : 1) * before.host()[i], 1e-6) << name;
+    }
+  };
+  const auto expect_layer = [&](Architecture architecture, const std::string& layer, double gain) {
+    expect(architecture, layer + ".self_attn.in_proj_weight", 2 * tiny_config().d_model, gain);
+    expect(architecture, layer + ".self_attn.out_proj.weight", 0, gain);
+    expect(architecture, layer + ".linear1.weight", 0, gain);
+    expect(architecture, layer + ".linear2.weight", 0, gain);
+  };
+  const double encoder = 0.87 * std::pow(std::pow(3.0, 4) * 2, -1.0 / 16);
+  expect_layer(Architecture::kEncoderDecoder, "encoder.layers.0", encoder);
+  const double decoder = std::pow(12.0 * 2, -0.25);
+  expect_layer(Architecture::kEncoderDecoder, "decoder.layers.1", decoder);
+  expect(Architecture::kEncoderDecoder, "decoder.layers.1.multihead_attn.in_proj_weight",
+         2 * tiny_config().d_model, decoder);
+  expect(Architecture::kEncoderDecoder, "output.weight", 0, 1);
+  expect_layer(Architecture::kDecoder, "decoder.layers.1", std::pow(8.0 * 2, -0.25));
 }
 
 TEST(Transformer, ObservedContextsSeeEveryAttention) {

@@ -1,11 +1,16 @@
-// The residual connection around a sub-layer f, with its LayerNorm:
-//   post  y = LayerNorm(x + dropout(f(x)))      Vaswani et al., 2017
-//   pre   y = x + dropout(f(LayerNorm(x)))      Xiong et al., 2020
+// The residual connection around a sub-layer f, with its normalisation. With g(x) = dropout(f(x)):
+//   none      y = g(x)
+//   plain     y = x + g(x)              He et al., 2016
+//   post      y = Norm(x + g(x))        Vaswani et al., 2017
+//   pre       y = x + g(Norm(x))        Xiong et al., 2020
+//   branch    y = x + Norm(g(x))
+//   deepnorm  y = Norm(alpha x + g(x))  Wang et al., 2022
 #pragma once
 #include <string>
 
-#include "rapt/nn/layer_norm.h"
 #include "rapt/nn/layer_options.h"
+#include "rapt/nn/norm.h"
+#include "rapt/ops/add.h"
 #include "rapt/ops/add_norm.h"
 
 namespace rapt::nn {
@@ -14,24 +19,40 @@ class AddNorm {
  public:
   // Of sub-layer 1, 2 or 3 of a layer: parameters norm1.*, dropout site "dropout1".
   AddNorm(const Scope& layer, int sub_layer, const LayerOptions& options)
-      : norm_(layer / ("norm" + std::to_string(sub_layer)), options.d_model, options.norm_eps),
-        dropout_{options.dropout_residual, layer.site("dropout" + std::to_string(sub_layer))},
-        order_(options.norm_order) {}
+      : residual_(options.residual),
+        alpha_(options.deep_norm.alpha),
+        norm_(layer / ("norm" + std::to_string(sub_layer)), kind(options), options.d_model,
+              options.norm_eps),
+        dropout_{options.dropout_residual, layer.site("dropout" + std::to_string(sub_layer))} {}
 
   // f is Var(const Var&); rows are those of `sentences`.
   template <class SubLayer>
   Var operator()(Context& ctx, const Var& x, const Lengths& sentences, const SubLayer& f) const {
-    if (order_ == NormOrder::kPre) {
-      return ops::add_dropout(ctx, x, f(norm_(ctx, x)), dropout_, sentences);
+    switch (residual_) {
+      case Residual::kNone:
+        return ops::dropout(ctx, f(x), sentences, dropout_);
+      case Residual::kPre:
+        return ops::add_dropout(ctx, x, f(norm_(ctx, x)), dropout_, sentences);
+      case Residual::kBranch:
+        return ops::add(ctx, x, norm_(ctx, ops::dropout(ctx, f(x), sentences, dropout_)));
+      case Residual::kPlain:  // its norm is none, its alpha 1; so is that of post
+      case Residual::kPost:
+      case Residual::kDeepNorm:
+        break;
     }
-    return ops::add_norm(ctx, x, f(x), norm_.gamma(ctx), norm_.beta(ctx), norm_.eps(), dropout_,
-                         sentences);
+    return norm_.of_sum(ctx, x, f(x), alpha_, dropout_, sentences);
   }
 
  private:
-  LayerNorm norm_;
+  static NormKind kind(const LayerOptions& options) {
+    const Residual r = options.residual;
+    return r == Residual::kNone || r == Residual::kPlain ? NormKind::kNone : options.norm;
+  }
+
+  Residual residual_;
+  float alpha_;
+  Norm norm_;
   Dropout dropout_;
-  NormOrder order_;
 };
 
 }  // namespace rapt::nn

@@ -5,8 +5,8 @@
 namespace rapt::nn {
 
 FeedForward::FeedForward(const Scope& scope, const LayerOptions& options)
-    : linear1_(scope / "linear1", options.d_model, options.d_ff),
-      linear2_(scope / "linear2", options.d_ff, options.d_model),
+    : linear1_(scope / "linear1", options.d_model, options.d_ff, options.deep_norm.beta),
+      linear2_(scope / "linear2", options.d_ff, options.d_model, options.deep_norm.beta),
       activation_(options.activation),
       dropout_{options.dropout_activation, scope.site("dropout")} {}
 

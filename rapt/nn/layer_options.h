@@ -3,19 +3,33 @@
 #include <cstddef>
 
 #include "rapt/kernels/activation.h"
+#include "rapt/nn/deep_norm.h"
 
 namespace rapt {
 
-enum class NormOrder {
-  kPost,  // LayerNorm(x + SubLayer(x)), the paper's
-  kPre,   // x + SubLayer(LayerNorm(x))
+// How a sub-layer f, with its dropout, is joined to its input x (docs/math/residual.md).
+enum class Residual {
+  kNone,      // f(x)
+  kPlain,     // x + f(x)
+  kPost,      // Norm(x + f(x)), the paper's
+  kPre,       // x + f(Norm(x))
+  kBranch,    // x + Norm(f(x))
+  kDeepNorm,  // Norm(alpha x + f(x))
+};
+
+enum class NormKind {
+  kLayer,
+  kRms,
+  kNone,  // Norm(x) = x
 };
 
 namespace nn {
 
 struct LayerOptions {
   size_t d_model = 512, heads = 8, d_ff = 2048;
-  NormOrder norm_order = NormOrder::kPost;
+  Residual residual = Residual::kPost;
+  DeepNorm deep_norm = {};  // its constants, or ones
+  NormKind norm = NormKind::kLayer;
   float norm_eps = 1e-5f;
   kernels::Activation activation = kernels::Activation::kRelu;
   float dropout_attention = 0, dropout_activation = 0, dropout_residual = 0;

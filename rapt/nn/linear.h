@@ -7,9 +7,9 @@ namespace rapt::nn {
 
 class Linear {
  public:
-  // Owns weight [out, in] and bias [out].
-  Linear(const Scope& scope, size_t in, size_t out)
-      : weight_(scope.weight("weight", out, in, Init::xavier())),
+  // Owns weight [out, in] and bias [out]. `gain` multiplies the first values of the weight.
+  Linear(const Scope& scope, size_t in, size_t out, float gain = 1)
+      : weight_(scope.weight("weight", out, in, Init::xavier(gain))),
         bias_(scope.parameter("bias", {out}, Init::zeros())) {}
 
   // With an activation it is computed in the product's epilogue: y = f(x W^T + b).

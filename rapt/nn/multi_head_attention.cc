@@ -14,9 +14,11 @@ MultiHeadAttention::MultiHeadAttention(const Scope& scope, const LayerOptions& o
       heads_(options.heads),
       dropout_{options.dropout_attention, scope.site("dropout")},
       weights_name_((scope / "weights").name()),
-      in_proj_weight_(scope.weight("in_proj_weight", 3 * d_model_, d_model_, Init::xavier())),
+      in_proj_weight_(
+          scope.weight("in_proj_weight", 3 * d_model_, d_model_,
+                       Init::xavier(options.deep_norm.beta, /*first_row=*/2 * d_model_))),
       in_proj_bias_(scope.parameter("in_proj_bias", {3 * d_model_}, Init::zeros())),
-      out_proj_(scope / "out_proj", d_model_, d_model_) {}
+      out_proj_(scope / "out_proj", d_model_, d_model_, options.deep_norm.beta) {}
 
 ops::AttentionArgs MultiHeadAttention::args(Band band) const {
   ops::AttentionArgs args;

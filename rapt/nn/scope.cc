@@ -15,6 +15,8 @@ void fill(const Tensor& value, Init init, uint64_t key) {
   } else {
     fill_xavier(value.span(), key, /*fan_in=*/value.cols(), /*fan_out=*/value.rows());
   }
+  if (init.gain == 1) return;
+  for (float& v : value.slice_rows(init.first_row, value.rows()).span()) v *= init.gain;
 }
 
 }  // namespace
@@ -33,7 +35,10 @@ size_t ParameterSet::elements() const {
 // A tensor without memory has a shape all the same.
 Tensor ParameterSet::new_value(const std::string& name, Shape shape, Init init) {
   if (!initializer_.values) return Tensor::borrow(nullptr, shape, nullptr);
-  if (shape.rank() > 1) init = initializer_.matrices.value_or(init);
+  if (shape.rank() > 1 && initializer_.matrices) {
+    init.kind = initializer_.matrices->kind;
+    init.std = initializer_.matrices->std;
+  }
   const Tensor value(MemoryPool::process(), shape);
   if (init.is_random()) {
     const uint32_t site = claim_site(Stream::kInit, name);

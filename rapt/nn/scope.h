@@ -18,10 +18,14 @@ namespace rapt {
 // Fills a new parameter: fan_in and fan_out are those of its matrix.
 struct Init {
   enum class Kind { kZeros, kOnes, kXavierUniform, kNormal } kind = Kind::kZeros;
-  float std = 0;  // of kNormal
+  float std = 0;         // of kNormal
+  float gain = 1;        // then multiplies the rows …
+  size_t first_row = 0;  // … from this one on
   static Init zeros() { return {}; }
   static Init ones() { return {Kind::kOnes}; }
-  static Init xavier() { return {Kind::kXavierUniform}; }
+  static Init xavier(float gain = 1, size_t first_row = 0) {
+    return {Kind::kXavierUniform, 0, gain, first_row};
+  }
   static Init normal(float std) { return {Kind::kNormal, std}; }
   bool is_random() const { return kind == Kind::kXavierUniform || kind == Kind::kNormal; }
 };
@@ -30,8 +34,9 @@ struct Init {
 // alone, not on what else there is.
 struct Initializer {
   uint64_t seed = 0;
-  std::optional<Init> matrices = {};  // instead of what modules ask for: matrices and embeddings
-  bool values = true;                 // false: names and shapes only, values are loaded later
+  // Instead of what modules ask for, matrices and embeddings; their gains stay.
+  std::optional<Init> matrices = {};
+  bool values = true;  // false: names and shapes only, values are loaded later
 
   static Initializer none() { return {.values = false}; }
 };

@@ -111,6 +111,19 @@ TEST(Scope, OneDistributionMayReplaceThatOfAllMatrices) {
   for (const float v : root.parameter("b", {4}, Init::zeros()).value.span()) EXPECT_EQ(v, 0.0f);
 }
 
+TEST(Scope, AGainMultipliesTheRowsFromAGivenOneOn) {
+  for (const bool replaced : {false, true}) {
+    Initializer initializer{.seed = 5};
+    if (replaced) initializer.matrices = Init::normal(0.5f);
+    ParameterSet plain(initializer), scaled(initializer);
+    const Tensor before = Scope(plain).weight("w", 6, 4, Init::xavier()).value;
+    const Tensor after = Scope(scaled).weight("w", 6, 4, Init::xavier(0.5f, 4)).value;
+    for (size_t i = 0; i < before.size(); ++i) {
+      EXPECT_EQ(after.host()[i], (i < 16 ? 1.0f : 0.5f) * before.host()[i]);
+    }
+  }
+}
+
 TEST(Scope, WithoutValuesThereAreNamesAndShapesAndNoMemory) {
   const size_t before = MemoryPool::process().stats().bytes_in_use;
   ParameterSet set(Initializer::none());

@@ -1,4 +1,4 @@
-// A stack of equal layers, and the LayerNorm after the last where there is one: "layers.0" …,
+// A stack of equal layers, and the norm after the last where there is one: "layers.0" …,
 // "norm", as in torch.nn.TransformerEncoder and TransformerDecoder.
 #pragma once
 #include <optional>
@@ -18,7 +18,9 @@ class Stack {
     for (size_t i = 0; i < layers; ++i) {
       layers_.emplace_back(scope / "layers" / std::to_string(i), options);
     }
-    if (final_norm) norm_.emplace(scope / "norm", options.d_model, options.norm_eps);
+    if (final_norm) {
+      norm_.emplace(scope / "norm", options.norm, options.d_model, options.norm_eps);
+    }
   }
 
   size_t size() const { return layers_.size(); }
@@ -39,7 +41,7 @@ class Stack {
 
  private:
   std::vector<Layer> layers_;
-  std::optional<LayerNorm> norm_;
+  std::optional<Norm> norm_;
 };
 
 using Encoder = Stack<EncoderLayer>;

@@ -23,8 +23,10 @@ void add_gradient(const Var& x, const Var& sub, const DropoutBits& bits, const T
 // What both orders share.
 struct AddNorm {
   AddNorm(Context& ctx, const char* op, const Var& x, const Var& sub, const Var& gamma,
-          const Var& beta, float eps, const Dropout& dropout, const Lengths& lengths, bool keep_s)
-      : x(x.place()),
+          const Var& beta, float eps, const Dropout& dropout, const Lengths& lengths, float alpha,
+          bool keep_s)
+      : alpha(alpha),
+        x(x.place()),
         sub(sub.place()),
         gamma(gamma),
         beta(beta.place()),
@@ -37,8 +39,8 @@ struct AddNorm {
     check(beta.shape() == d, op, ": beta is ", beta.shape(), ", expected ", d);
     y = ctx.empty(x.shape());
     s = keep_s ? ctx.empty(x.shape()) : y;
-    kernels::add_norm(x.matrix(), sub.matrix(), bits.of_rows(), gamma.span(), beta.span(), eps,
-                      s.matrix(), y.matrix(), stats(), ctx.pool());
+    kernels::add_norm(alpha, x.matrix(), sub.matrix(), bits.of_rows(), gamma.span(), beta.span(),
+                      eps, s.matrix(), y.matrix(), stats(), ctx.pool());
   }
 
   kernels::NormStats stats() const { return {mean.span(), rstd.span()}; }
@@ -46,9 +48,11 @@ struct AddNorm {
   // ds: the gradient of s on other ways, or empty.
   void backward(const Tensor& dy, const Tensor& ds, Grads& grads) const {
     if (dy.empty()) return add_gradient(x, sub, bits, ds, grads);
-    const Tensor dx = grads.empty(x), dsub = bits.on() ? grads.empty(sub) : dx;
+    const Tensor dx = grads.empty(x);
+    const bool shared = kernels::add_norm_shares_gradient(alpha, bits.of_rows());
+    const Tensor dsub = shared ? dx : grads.empty(sub);
     kernels::add_norm_backward(
-        s.matrix(), gamma.span(), stats(), dy.matrix(),
+        alpha, s.matrix(), gamma.span(), stats(), dy.matrix(),
         ds.empty() ? MatrixView<float>() : ds.matrix(), bits.of_rows(),
         {dx.matrix(), dsub.matrix(), grads.of(gamma).span(), grads.of(beta).span(),
          grads.partial(s.rows(), 2 * s.cols()).matrix()},
@@ -57,6 +61,7 @@ struct AddNorm {
     grads.add(sub, dsub);
   }
 
+  float alpha;
   Var x, sub, gamma, beta;
   DropoutBits bits;
   Tensor mean, rstd, s, y;
@@ -65,8 +70,8 @@ struct AddNorm {
 }  // namespace
 
 Var add_norm(Context& ctx, const Var& x, const Var& sub, const Var& gamma, const Var& beta,
-             float eps, const Dropout& dropout, const Lengths& lengths) {
-  AddNorm op(ctx, "add_norm", x, sub, gamma, beta, eps, dropout, lengths, ctx.records());
+             float eps, const Dropout& dropout, const Lengths& lengths, float alpha) {
+  AddNorm op(ctx, "add_norm", x, sub, gamma, beta, eps, dropout, lengths, alpha, ctx.records());
   Tensor y = std::move(op.y);  // backward reads s alone
   return ctx.record("add_norm", std::move(y), [op = std::move(op)](const Tensor& dy, Grads& grads) {
     op.backward(dy, Tensor(), grads);
@@ -76,7 +81,7 @@ Var add_norm(Context& ctx, const Var& x, const Var& sub, const Var& gamma, const
 std::array<Var, 2> add_then_norm(Context& ctx, const Var& x, const Var& sub, const Var& gamma,
                                  const Var& beta, float eps, const Dropout& dropout,
                                  const Lengths& lengths) {
-  AddNorm op(ctx, "add_then_norm", x, sub, gamma, beta, eps, dropout, lengths, true);
+  AddNorm op(ctx, "add_then_norm", x, sub, gamma, beta, eps, dropout, lengths, 1, true);
   std::array ys{op.s, std::move(op.y)};
   return ctx.record("add_then_norm", std::move(ys),
                     [op = std::move(op)](std::span<const Tensor> dys, Grads& grads) {

@@ -19,6 +19,7 @@ constexpr uint32_t kSite = 99;
 struct Case {
   size_t rows, d;
   double p;
+  double alpha = 1;
 
   Lengths lengths() const { return Lengths({{3, 1, 0}, {4, static_cast<uint32_t>(rows - 1), 7}}); }
   Dropout dropout() const { return {p, kSite}; }
@@ -32,14 +33,15 @@ struct Case {
 
   auto add_norm() const {
     return [*this](Context& ctx, const Var& x, const Var& sub, const Var& gamma, const Var& beta) {
-      return ops::add_norm(ctx, x, sub, gamma, beta, 1e-5f, dropout(), lengths());
+      return ops::add_norm(ctx, x, sub, gamma, beta, 1e-5f, dropout(), lengths(),
+                           static_cast<float>(alpha));
     };
   }
   auto add_norm_ref() const {
-    return [keep = keep()]<class T>(const Array<T>& x, const Array<T>& sub, const Array<T>& gamma,
-                                    const Array<T>& beta) {
-      return by_row([](Row<T> a, Row<T> b, Row<double> m, Row<T> g, Row<T> c) {
-        return kernels::add_norm_ref(1e-5)(a, b, m, g, c);
+    return [keep = keep(), alpha = alpha]<class T>(const Array<T>& x, const Array<T>& sub,
+                                                   const Array<T>& gamma, const Array<T>& beta) {
+      return by_row([alpha](Row<T> a, Row<T> b, Row<double> m, Row<T> g, Row<T> c) {
+        return kernels::add_norm_ref(1e-5, alpha)(a, b, m, g, c);
       })(x, sub, keep, gamma, beta);
     };
   }
@@ -83,6 +85,8 @@ TEST(AddNorm, MatchesTheFormulaAndItsDerivative) {
         expect_training(c.add_norm(), c.add_norm_ref(), c);
         expect_training(c.both(), c.both_ref(), c);
       }
+      const Case scaled{5, 19, p, 2.5};  // DeepNorm
+      expect_training(scaled.add_norm(), scaled.add_norm_ref(), scaled);
       const Case blocks{2 * kRowBlock + 5, 9, p};
       expect_training(blocks.add_norm(), blocks.add_norm_ref(), blocks);
       expect_training(blocks.both(), blocks.both_ref(), blocks);
@@ -132,6 +136,8 @@ TEST(AddNorm, SameBitsForThreadsAndTargets) {
   const Case c{200, 77, 0.3};
   expect_same_bits_everywhere(c.add_norm(), {{200, 77}, {200, 77}, {77}, {77}});
   expect_same_bits_everywhere(c.both(), {{200, 77}, {200, 77}, {77}, {77}});
+  const Case scaled{200, 77, 0.3, 2.3};
+  expect_same_bits_everywhere(scaled.add_norm(), {{200, 77}, {200, 77}, {77}, {77}});
 }
 
 TEST(AddNorm, KeepsNaN) {

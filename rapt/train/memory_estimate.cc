@@ -20,17 +20,20 @@ size_t estimate_memory(const Transformer& model, const TrainOptions& options, Sh
   const auto open_sums = static_cast<double>(std::bit_width(options.shards * options.accumulate));
   const double states = 1 + open_sums + 2 + (options.ema_decay > 0 ? 1 : 0);
 
-  // Floats that a token's row keeps until the backward pass: of attention Q, K, V, the output, its
-  // projection and the normalised sum; of the feed-forward network the inner row (for a smooth
-  // activation its argument too), the outer one and the normalised sum.
+  // Floats that a token's row keeps until the backward pass: of attention Q, K, V, the output, and
+  // what goes into and comes out of the norm; of the feed-forward network the inner row (for a smooth
+  // activation its argument too), and the same of its norm. Without a norm there is one row less.
   const auto d = static_cast<double>(config.d_model), f = static_cast<double>(config.d_ff);
   const double inner = config.activation == kernels::Activation::kRelu ? f : 2 * f;
-  const double attention = 6 * d, feed_forward = inner + 2 * d;
+  const bool norms = config.norm != NormKind::kNone && config.residual != Residual::kNone &&
+                     config.residual != Residual::kPlain;
+  const double join = norms ? 2 * d : d;
+  const double attention = 4 * d + join, feed_forward = inner + join;
   const double source = config.has_encoder() ? shard.source_tokens : 0;
   const double target = shard.target_tokens;
   const double encoder =
       source * (attention + feed_forward) * static_cast<double>(config.encoder_layers);
-  const double cross = config.has_encoder() ? target * 4 * d + source * 2 * d : 0;
+  const double cross = config.has_encoder() ? target * (2 * d + join) + source * 2 * d : 0;
   const double decoder =
       (target * (attention + feed_forward) + cross) * static_cast<double>(config.decoder_layers);
   const double ends = 2 * d * (source + target);  // embeddings, final norms

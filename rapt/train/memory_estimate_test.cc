@@ -68,8 +68,16 @@ TEST(MemoryEstimate, LiesNearTheMeasuredPeak) {
   expect_close("long sentences", config, options, {6, 200, 200});
   expect_close("one sentence", config, options, {1, 20, 20});
   ModelConfig other = config;
-  other.norm_order = NormOrder::kPre;
-  expect_close("pre", other, options, sizes);
+  for (const auto& [residual, name] : kNames<Residual>) {
+    other = config;
+    other.residual = residual;
+    expect_close(std::string(name).c_str(), other, options, sizes);
+  }
+  for (const auto& [norm, name] : kNames<NormKind>) {
+    other = config;
+    other.norm = norm;
+    expect_close(std::string(name).c_str(), other, options, sizes);
+  }
   other = config;
   other.activation = kernels::Activation::kGelu;
   expect_close("gelu", other, options, sizes);

@@ -29,7 +29,7 @@ class Model(torch.nn.Module):
         self.core = torch.nn.Transformer(
             width, config["heads"], config["encoder_layers"], config["decoder_layers"], config["d_ff"],
             dropout=0.0, activation=config["activation"], layer_norm_eps=config["norm_eps"],
-            batch_first=True, norm_first=config["norm_order"] == "pre")
+            batch_first=True, norm_first=config["residual"] == "pre")
         self.set_dropout(config)
         self.embed = torch.nn.Embedding(vocabulary, width)
         angle = torch.arange(1024)[:, None] * torch.exp(torch.arange(0, width, 2) * (-math.log(10000.0) / width))

@@ -32,7 +32,7 @@ STEPS = 20
 
 BASE = {
     "architecture": "encoder-decoder", "d_model": 16, "heads": 2, "d_ff": 32,
-    "encoder_layers": 2, "decoder_layers": 2, "norm_order": "post", "final_norm": True,
+    "encoder_layers": 2, "decoder_layers": 2, "residual": "post", "final_norm": True,
     "norm_eps": 1e-5, "activation": "relu", "tie": "none", "output_bias": True,
     "source_vocabulary": 23, "target_vocabulary": 19, "label_smoothing": 0.1,
     "source_lengths": [7, 3, 1, 5], "target_lengths": [4, 6, 2, 1],
@@ -41,15 +41,15 @@ BASE = {
 }
 CASES = {
     "post_relu": {"decay": "all"},
-    "pre_gelu": {"norm_order": "pre", "activation": "gelu", "heads": 4, "d_ff": 40, "seed": 2},
+    "pre_gelu": {"residual": "pre", "activation": "gelu", "heads": 4, "d_ff": 40, "seed": 2},
     # All three vocabularies are one tensor; no final norms, as in the paper.
     "post_gelu_tied": {"activation": "gelu", "tie": "all", "final_norm": False,
                        "target_vocabulary": 23, "weight_decay": 0.0, "seed": 3},
     # Depths that differ, a head of odd width, no smoothing, no bias at the end.
-    "pre_relu_tied_decoder": {"norm_order": "pre", "d_model": 20, "heads": 4, "encoder_layers": 1,
+    "pre_relu_tied_decoder": {"residual": "pre", "d_model": 20, "heads": 4, "encoder_layers": 1,
                               "tie": "decoder", "output_bias": False, "label_smoothing": 0.0,
                               "norm_eps": 1e-3, "clip": 0.5, "seed": 4},
-    "decoder_only": {"architecture": "decoder", "norm_order": "pre", "activation": "gelu",
+    "decoder_only": {"architecture": "decoder", "residual": "pre", "activation": "gelu",
                      "encoder_layers": 0, "heads": 4, "tie": "decoder", "clip": 1.0, "seed": 5},
 }
 
@@ -74,7 +74,7 @@ class Model(nn.Module):
         d_model, final_norm = config["d_model"], config["final_norm"]
         layer = {"d_model": d_model, "nhead": config["heads"], "dim_feedforward": config["d_ff"],
                  "dropout": 0.0, "activation": config["activation"], "batch_first": True,
-                 "norm_first": config["norm_order"] == "pre", "layer_norm_eps": config["norm_eps"]}
+                 "norm_first": config["residual"] == "pre", "layer_norm_eps": config["norm_eps"]}
 
         def norm():
             return nn.LayerNorm(d_model, eps=config["norm_eps"]) if final_norm else None

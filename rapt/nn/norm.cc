@@ -1,0 +1,38 @@
+#include "rapt/nn/norm.h"
+
+#include "rapt/ops/add_norm.h"
+#include "rapt/ops/layer_norm.h"
+#include "rapt/ops/rms_norm.h"
+#include "rapt/ops/scale.h"
+
+namespace rapt::nn {
+
+Norm::Norm(const Scope& scope, NormKind kind, size_t d_model, float eps) : kind_(kind), eps_(eps) {
+  if (kind == NormKind::kNone) return;
+  gamma_ = &scope.parameter("weight", {d_model}, Init::ones());
+  if (kind == NormKind::kRms) return;
+  beta_ = &scope.parameter("bias", {d_model}, Init::zeros());
+}
+
+Var Norm::operator()(Context& ctx, const Var& x) const {
+  switch (kind_) {
+    case NormKind::kLayer:
+      return ops::layer_norm(ctx, x, gamma(ctx), beta(ctx), eps_);
+    case NormKind::kRms:
+      return ops::rms_norm(ctx, x, gamma(ctx), eps_);
+    case NormKind::kNone:
+      break;
+  }
+  return x;
+}
+
+Var Norm::of_sum(Context& ctx, const Var& x, const Var& sub, float alpha, const Dropout& dropout,
+                 const Lengths& lengths) const {
+  if (kind_ == NormKind::kLayer) {
+    return ops::add_norm(ctx, x, sub, gamma(ctx), beta(ctx), eps_, dropout, lengths, alpha);
+  }
+  const Var scaled = alpha == 1 ? x : ops::scale(ctx, x, alpha);
+  return (*this)(ctx, ops::add_dropout(ctx, scaled, sub, dropout, lengths));
+}
+
+}  // namespace rapt::nn

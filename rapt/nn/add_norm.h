@@ -5,9 +5,15 @@
 //   pre       y = x + g(Norm(x))        Xiong et al., 2020
 //   branch    y = x + Norm(g(x))
 //   deepnorm  y = Norm(alpha x + g(x))  Wang et al., 2022
+//
+// An observed context is shown, under "<layer>.residual1." with the number of the sub-layer, "input",
+// "branch" and "output": x, x as the side of f reads it, and f's result. Each has a gradient,
+// "<name>.gradient" (autograd/watch.h): that of "input" is dL/dx, that of "branch" the part of it
+// that came through f.
 #pragma once
 #include <string>
 
+#include "rapt/autograd/watch.h"
 #include "rapt/nn/layer_options.h"
 #include "rapt/nn/norm.h"
 #include "rapt/ops/add.h"
@@ -23,24 +29,28 @@ class AddNorm {
         alpha_(options.deep_norm.alpha),
         norm_(layer / ("norm" + std::to_string(sub_layer)), kind(options), options.d_model,
               options.norm_eps),
-        dropout_{options.dropout_residual, layer.site("dropout" + std::to_string(sub_layer))} {}
+        dropout_{options.dropout_residual, layer.site("dropout" + std::to_string(sub_layer))},
+        name_((layer / ("residual" + std::to_string(sub_layer))).name()) {}
 
   // f is Var(const Var&); rows are those of `sentences`.
   template <class SubLayer>
-  Var operator()(Context& ctx, const Var& x, const Lengths& sentences, const SubLayer& f) const {
+  Var operator()(Context& ctx, const Var& input, const Lengths& sentences,
+                 const SubLayer& sub_layer) const {
+    const Var x = show(ctx, ".input", input), branch = show(ctx, ".branch", x);
+    const auto f = [&](const Var& in) { return show(ctx, ".output", sub_layer(in)); };
     switch (residual_) {
       case Residual::kNone:
-        return ops::dropout(ctx, f(x), sentences, dropout_);
+        return ops::dropout(ctx, f(branch), sentences, dropout_);
       case Residual::kPre:
-        return ops::add_dropout(ctx, x, f(norm_(ctx, x)), dropout_, sentences);
+        return ops::add_dropout(ctx, x, f(norm_(ctx, branch)), dropout_, sentences);
       case Residual::kBranch:
-        return ops::add(ctx, x, norm_(ctx, ops::dropout(ctx, f(x), sentences, dropout_)));
+        return ops::add(ctx, x, norm_(ctx, ops::dropout(ctx, f(branch), sentences, dropout_)));
       case Residual::kPlain:  // its norm is none, its alpha 1; so is that of post
       case Residual::kPost:
       case Residual::kDeepNorm:
         break;
     }
-    return norm_.of_sum(ctx, x, f(x), alpha_, dropout_, sentences);
+    return norm_.of_sum(ctx, x, f(branch), alpha_, dropout_, sentences);
   }
 
  private:
@@ -49,10 +59,15 @@ class AddNorm {
     return r == Residual::kNone || r == Residual::kPlain ? NormKind::kNone : options.norm;
   }
 
+  Var show(Context& ctx, const char* what, const Var& x) const {
+    return ctx.observed() ? watched(ctx, name_ + what, x) : x;
+  }
+
   Residual residual_;
   float alpha_;
   Norm norm_;
   Dropout dropout_;
+  std::string name_;  // to observers
 };
 
 }  // namespace rapt::nn

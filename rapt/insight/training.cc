@@ -74,6 +74,27 @@ TaskModel::TaskModel(const nn::LayerOptions& options, size_t layers, bool final_
   output_.emplace((root / "output").weight("weight", symbols, options.d_model, small), nullptr);
 }
 
+std::unique_ptr<TaskModel> residual_model(const TrainingOptions& options, Residual residual,
+                                          size_t layers, uint64_t seed) {
+  nn::LayerOptions layer = options.layer();
+  layer.residual = residual;
+  if (residual == Residual::kDeepNorm) layer.deep_norm = nn::DeepNorm::alone(layers);
+  const bool final_norm = residual != Residual::kNone && residual != Residual::kPlain;
+  return std::make_unique<TaskModel>(layer, layers, final_norm, options.symbols, seed);
+}
+
+std::string describe(const TrainingOptions& o, const Setting& s) {
+  const bool sorts = o.task == Task::kSort;
+  return s.say(concat("Task: ", sorts ? "sort " : "reverse ", o.length, " of ", o.symbols,
+                      " symbols; d_model ", o.d_model, ", ", o.heads, " heads, d_ff ", o.d_ff,
+                      "; batches of ", o.batch, ", ", o.steps, " updates of Adam, learning rate ",
+                      o.lr, ", warm-up ", o.warmup_steps),
+               concat("과제: 기호 ", o.symbols, "종 중 ", o.length, "개를 ",
+                      sorts ? "정렬하기" : "거꾸로 쓰기", "; d_model ", o.d_model, ", 헤드 ",
+                      o.heads, "개, d_ff ", o.d_ff, "; 배치 ", o.batch, ", Adam 갱신 ", o.steps,
+                      "회, 학습률 ", o.lr, ", 워밍업 ", o.warmup_steps));
+}
+
 double held_out_loss(const TaskModel& model, const TrainingOptions& options, uint64_t seed,
                      size_t count, Pool& pool) {
   // No training counts as far as this.

@@ -8,10 +8,13 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "rapt/base/options.h"
+#include "rapt/insight/claim.h"
 #include "rapt/nn/embedding.h"
 #include "rapt/nn/output.h"
 #include "rapt/nn/stack.h"
@@ -24,13 +27,13 @@ namespace rapt::insight {
 enum class Task { kReverse, kSort };
 
 struct TrainingOptions {
-  Task task = Task::kReverse;
-  size_t symbols = 16, length = 10;
+  Task task = Task::kSort;
+  size_t symbols = 8, length = 6;
   size_t d_model = 32, heads = 4, d_ff = 64;
-  uint64_t steps = 300, warmup_steps = 30;
+  uint64_t steps = 200, warmup_steps = 30;
   size_t batch = 16;
   uint64_t sentences = 0;  // of the training set
-  double lr = 3e-3, clip_norm = 1;
+  double lr = 2e-3, clip_norm = 1;
 
   template <class Self, class Visitor>
   static void fields(Self& o, Visitor&& visit) {
@@ -72,13 +75,15 @@ class TaskModel {
   Var embed(Context& ctx, const TaskBatch& batch) const {
     return (*embedding_)(ctx, batch.ids, batch.sentences);
   }
-  // Sums over the rows of the batch; `y` is the last layer's.
+  Var encode(Context& ctx, const TaskBatch& batch) const {
+    return (*encoder_)(ctx, embed(ctx, batch), batch.sentences, ops::Band::none());
+  }
+  // Sums over the rows of the batch; `y` is what encode() gave.
   ops::CrossEntropy loss(Context& ctx, const Var& y, const TaskBatch& batch) const {
     return output_->loss(ctx, y, batch.answers, {});
   }
   ops::CrossEntropy loss(Context& ctx, const TaskBatch& batch) const {
-    return loss(ctx, (*encoder_)(ctx, embed(ctx, batch), batch.sentences, ops::Band::none()),
-                batch);
+    return loss(ctx, encode(ctx, batch), batch);
   }
 
  private:
@@ -87,6 +92,11 @@ class TaskModel {
   std::optional<nn::Encoder> encoder_;
   std::optional<nn::Output> output_;
 };
+
+// One whose layers are joined in this way: with the constants of DeepNorm where they are wanted, and a
+// final norm where rapt's models have one, for all kinds but none and plain.
+std::unique_ptr<TaskModel> residual_model(const TrainingOptions& options, Residual residual,
+                                          size_t layers, uint64_t seed);
 
 // Nats a position, without an update, over sentences that training with `sentences` has not seen.
 double held_out_loss(const TaskModel& model, const TrainingOptions& options, uint64_t seed,
@@ -131,6 +141,9 @@ Curve train(TaskModel& model, const TrainingOptions& options, uint64_t seed, Poo
 std::vector<Curve> train_all(size_t runs, const TrainingOptions& options, uint64_t seed,
                              const std::function<std::unique_ptr<TaskModel>(size_t)>& make,
                              Pool& pool);
+
+// The task and its sizes, for a caption.
+std::string describe(const TrainingOptions& options, const Setting& setting);
 
 // Means over windows of a curve, at most `points` of them, with the update in the middle of each.
 struct SmoothCurve {

@@ -13,6 +13,7 @@ using ::testing::ElementsAreArray;
 
 TrainingOptions tiny() {
   TrainingOptions o;
+  o.task = Task::kReverse;
   o.symbols = 6;
   o.length = 4;
   o.d_model = 16;
@@ -109,6 +110,21 @@ TEST(Training, StopsWhenAValueIsNotFinite) {
   EXPECT_FALSE(curve.finite);
   EXPECT_TRUE(curve.loss.empty());
   EXPECT_TRUE(std::isinf(curve.end()));
+}
+
+TEST(ResidualModel, HasTheNormsOfItsKind) {
+  const TrainingOptions o = tiny();
+  const auto has = [&](Residual kind, const char* name) {
+    return residual_model(o, kind, 2, 1)->parameters().find(name) != nullptr;
+  };
+  for (const Residual kind : {Residual::kPost, Residual::kPre, Residual::kDeepNorm}) {
+    EXPECT_TRUE(has(kind, "encoder.layers.1.norm2.weight"));
+    EXPECT_TRUE(has(kind, "encoder.norm.weight"));
+  }
+  for (const Residual kind : {Residual::kNone, Residual::kPlain}) {
+    EXPECT_FALSE(has(kind, "encoder.layers.1.norm2.weight"));
+    EXPECT_FALSE(has(kind, "encoder.norm.weight"));
+  }
 }
 
 TEST(Training, RefusesSizesThatDoNotFit) {

@@ -77,6 +77,21 @@ class Train(ProgramTest):
         self.assert_fails(2, "content", arguments=["train", "--model", self.folder / "other", "--train", changed, *TINY,
                                                    "--steps", 9])
 
+    def test_every_score_learns_resumes_and_decodes(self):
+        heads = ("--d-k", 5, "--d-v", 7, "--dropout-attention", 0.05)
+        for score in ("scaled-dot", "dot", "bilinear", "additive", "cosine"):
+            with self.subTest(score):
+                options = ("--score", score, *heads, "--log-every", 10)
+                model = self.train(score, "--steps", 60, *options)
+                losses = [json.loads(line)["loss"] for line in (model / "metrics.jsonl").read_text().splitlines()]
+                self.assertLess(losses[-1], 0.8 * losses[0])
+                self.train(score + "2", "--steps", 20, *options)
+                resumed = self.train(score + "2", "--steps", 60, *options, "--threads", 2)
+                self.assertEqual(hash_of(resumed / "model.safetensors"), hash_of(model / "model.safetensors"))
+                self.run_ok("check", model)  # decoding has the bits of the teacher-forced pass
+                self.run_ok("explain", "--model", model, "--input", "cab", "--out", self.folder / f"{score}.svg")
+                self.assertIn(score, self.run_ok("info", model).stdout)
+
     def test_validation_chooses_the_best_and_the_log_is_json(self):
         valid = self.tsv("valid.tsv", PAIRS[:8])
         model = self.train("chosen", "--valid", valid, "--steps", 60, "--valid-every", 20, "--metric", "per")

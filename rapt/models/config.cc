@@ -6,8 +6,8 @@ namespace rapt {
 
 void ModelConfig::validate() const {
   check_ranges(*this);
-  check(d_model % heads == 0, "d_model is ", d_model, ", which ", heads,
-        " heads do not divide; choose d_model as a multiple of heads");
+  check((d_k != 0 && d_v != 0) || d_model % heads == 0, "d_model is ", d_model, ", which ", heads,
+        " heads do not divide; choose d_model as a multiple of heads, or give d_k and d_v");
   check(has_encoder() || tie != Tie::kAll,
         "tie is 'all', but a decoder has no source embedding; use 'decoder'");
 }

@@ -36,6 +36,12 @@ inline constexpr auto kNames<NormKind> = names<NormKind>({{NormKind::kLayer, "la
                                                           {NormKind::kRms, "rms"},
                                                           {NormKind::kNone, "none"}});
 template <>
+inline constexpr auto kNames<ScoreKind> = names<ScoreKind>({{ScoreKind::kScaledDot, "scaled-dot"},
+                                                            {ScoreKind::kDot, "dot"},
+                                                            {ScoreKind::kBilinear, "bilinear"},
+                                                            {ScoreKind::kAdditive, "additive"},
+                                                            {ScoreKind::kCosine, "cosine"}});
+template <>
 inline constexpr auto kNames<Positions> = names<Positions>({{Positions::kSinusoidal, "sinusoidal"},
                                                             {Positions::kLearned, "learned"},
                                                             {Positions::kNone, "none"}});
@@ -59,6 +65,8 @@ struct ModelConfig {
   Architecture architecture = Architecture::kEncoderDecoder;
   size_t d_model = 256;
   size_t heads = 4;
+  size_t d_k = 0, d_v = 0;  // of a head; 0: d_model / heads
+  ScoreKind score = ScoreKind::kScaledDot;
   size_t d_ff = 1024;
   size_t encoder_layers = 3, decoder_layers = 3;
   Residual residual = Residual::kPost;
@@ -75,16 +83,22 @@ struct ModelConfig {
   float dropout_embedding = 0.1f, dropout_attention = 0.1f;
   float dropout_activation = 0.1f, dropout_residual = 0.1f;
 
-  size_t head_dim() const { return d_model / heads; }
+  size_t key_dim() const { return nn::head_width(d_k, d_model, heads); }
+  size_t value_dim() const { return nn::head_width(d_v, d_model, heads); }
   bool has_encoder() const { return architecture == Architecture::kEncoderDecoder; }
-  // Throws InvalidArgument: a number out of its range, d_model not divisible by heads.
+  // Throws InvalidArgument: a number out of its range, heads that do not divide d_model.
   void validate() const;
 
   template <class Self, class Visitor>
   static void fields(Self& c, Visitor&& visit) {
     visit("architecture", c.architecture, "encoder-decoder for pairs, decoder for one text");
     visit("d_model", c.d_model, Range{1, 1 << 16}, "width of the model");
-    visit("heads", c.heads, Range{1, 1024}, "attention heads; must divide d_model");
+    visit("heads", c.heads, Range{1, 1024},
+          "attention heads; must divide d_model, or d_k and d_v are given");
+    visit("d_k", c.d_k, Range{0, 1 << 12},
+          "width of a head's queries and keys; 0: d_model / heads");
+    visit("d_v", c.d_v, Range{0, 1 << 12}, "width of a head's values; 0: d_model / heads");
+    visit("score", c.score, "what attention compares queries and keys by");
     visit("d_ff", c.d_ff, Range{1, 1 << 18}, "inner width of the feed-forward network");
     visit("encoder_layers", c.encoder_layers, Range{0, 1024}, "layers of the encoder");
     visit("decoder_layers", c.decoder_layers, Range{1, 1024}, "layers of the decoder");

@@ -15,6 +15,9 @@ ModelConfig unusual() {
   c.architecture = Architecture::kDecoder;
   c.d_model = 48;
   c.heads = 6;
+  c.d_k = 5;
+  c.d_v = 9;
+  c.score = ScoreKind::kCosine;
   c.d_ff = 77;
   c.encoder_layers = 5;
   c.decoder_layers = 7;
@@ -64,6 +67,7 @@ TEST(ModelConfig, AMissingKeyIsAnError) {
 TEST(ModelConfig, WrongValuesAreNamed) {
   const auto with = [](const char* key, const Json& value) {
     Json json = to_json(unusual());
+    json["d_k"] = 0;
     json[key] = value;
     return json;
   };
@@ -73,6 +77,9 @@ TEST(ModelConfig, WrongValuesAreNamed) {
   };
   expect("heads", 0, "heads");
   expect("heads", 5, "d_model is 48, which 5 heads do not divide");
+  expect("d_k", -1, "d_k");
+  expect("score", "euclid", "expected one of scaled-dot, dot, bilinear, additive, cosine");
+  expect("d_v", 1 << 20, "d_v");
   expect("d_model", -48, "d_model");
   expect("d_model", 1e300, "d_model");
   expect("d_model", "48", "d_model");
@@ -89,7 +96,10 @@ TEST(ModelConfig, ValidateChecksRangesAndHeads) {
   c.heads = 3;
   EXPECT_THAT([&] { c.validate(); },
               ThrowsMessage<InvalidArgument>(HasSubstr("d_model is 256, which 3 heads")));
-  c.heads = 4;
+  c.d_k = 7;
+  EXPECT_THROW(c.validate(), InvalidArgument);  // d_v still wants a multiple
+  c.d_v = 5;
+  EXPECT_NO_THROW(c.validate());
   c.dropout_attention = 1;
   EXPECT_THAT([&] { c.validate(); },
               ThrowsMessage<InvalidArgument>(HasSubstr("dropout_attention is 1")));

@@ -167,7 +167,7 @@ TEST_F(ModelDirectoryTest, Version1HasNormOrderAndMeansTheDefaultsOfWhatCameLate
   const auto of_version_1 = [](Json& j) {
     j["format_version"] = 1;
     j["norm_order"] = j["residual"];
-    for (const char* later : {"residual", "norm"}) j.erase(later);
+    for (const char* later : {"residual", "norm", "d_k", "d_v", "score"}) j.erase(later);
   };
   change_config(of_version_1);
   EXPECT_EQ(to_json(load_model(directory()).transformer.config()), to_json(pre));

@@ -116,6 +116,20 @@ TEST(ParameterNames, OfNormsAreThoseOfTheirModules) {
               ElementsAre("decoder.norm.bias", "decoder.norm.weight"));
 }
 
+TEST(ParameterNames, HeadsOfAnyWidthKeepTheOrderOfTheirParts) {
+  ModelConfig config = tiny_config();
+  config.heads = 5;
+  config.d_k = 3;
+  config.d_v = 2;
+  const Shapes shapes = shapes_of(tiny_model(config));
+  for (const char* name : {"encoder.layers.0.self_attn", "decoder.layers.1.multihead_attn"}) {
+    EXPECT_EQ(shapes.at(std::string(name) + ".in_proj_weight"), (Shape{5 * (3 + 3 + 2), kE}));
+    EXPECT_EQ(shapes.at(std::string(name) + ".in_proj_bias"), (Shape{5 * (3 + 3 + 2)}));
+    EXPECT_EQ(shapes.at(std::string(name) + ".out_proj.weight"), (Shape{kE, 5 * 2}));
+    EXPECT_EQ(shapes.at(std::string(name) + ".out_proj.bias"), (Shape{kE}));
+  }
+}
+
 TEST(ParameterNames, MatricesDecayAndVectorsDoNot) {
   const Transformer model = tiny_model(tiny_decoder_config());
   for (size_t i = 0; i < model.parameters().size(); ++i) {

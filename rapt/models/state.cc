@@ -6,12 +6,12 @@
 
 namespace rapt {
 
-KVCache::KVCache(size_t layers, size_t width, size_t slots, MemoryPool& memory) {
+KVCache::KVCache(size_t layers, CacheWidths widths, size_t slots, MemoryPool& memory) {
   constexpr size_t kMostSlots = size_t{1} << 31;
   check(slots < kMostSlots, "KVCache: ", slots, " slots, expected less than ", kMostSlots);
   for (size_t layer = 0; layer < layers; ++layer) {
-    keys_.emplace_back(memory, Shape{slots, width});
-    values_.emplace_back(memory, Shape{slots, width});
+    keys_.emplace_back(memory, Shape{slots, widths.keys});
+    values_.emplace_back(memory, Shape{slots, widths.values});
   }
   users_.assign(slots, 0);
   free_.resize(slots);
@@ -84,8 +84,8 @@ void KVCache::reorder(std::span<const uint32_t> parents) {
   std::swap(lists_, next_);
 }
 
-State::State(size_t layers, size_t width, size_t slots, MemoryPool& memory)
-    : cache_(layers, width, slots, memory) {}
+State::State(size_t layers, CacheWidths widths, size_t slots, MemoryPool& memory)
+    : cache_(layers, widths, slots, memory) {}
 
 void State::add(uint64_t id, std::shared_ptr<const SourceMemory> source) {
   cache_.open(id);

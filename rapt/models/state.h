@@ -12,11 +12,16 @@
 
 namespace rapt {
 
+struct CacheWidths {  // of a row of K and of V, all heads together
+  size_t keys, values;
+};
+
 // Rows of K and V of all layers, by slot. Lists of slots are copied when beams are reordered; keys
 // never move. A slot is free again when the last list that holds it has gone.
 class KVCache {
  public:
-  KVCache(size_t layers, size_t width, size_t slots, MemoryPool& memory = MemoryPool::process());
+  KVCache(size_t layers, CacheWidths widths, size_t slots,
+          MemoryPool& memory = MemoryPool::process());
 
   uint32_t open(uint64_t id);                                       // a sequence joins; its index
   std::span<const int32_t> append(uint32_t sequence, size_t rows);  // new slots; throws when full
@@ -27,8 +32,8 @@ class KVCache {
   uint64_t id(uint32_t sequence) const { return lists_[sequence].id; }
   size_t free_slots() const { return free_.size(); }
 
-  Tensor keys(size_t layer) const { return keys_[layer]; }      // [slots, width]
-  Tensor values(size_t layer) const { return values_[layer]; }  // [slots, width]
+  Tensor keys(size_t layer) const { return keys_[layer]; }      // [slots, widths.keys]
+  Tensor values(size_t layer) const { return values_[layer]; }  // [slots, widths.values]
 
  private:
   struct List {
@@ -54,8 +59,9 @@ struct SourceMemory {
 
 class State {
  public:
-  // `width`: of a row of K. `slots`: rows of all hypotheses together.
-  State(size_t layers, size_t width, size_t slots, MemoryPool& memory = MemoryPool::process());
+  // `slots`: rows of all hypotheses together.
+  State(size_t layers, CacheWidths widths, size_t slots,
+        MemoryPool& memory = MemoryPool::process());
 
   size_t hypotheses() const { return cache_.sequences(); }
   uint64_t id(size_t hypothesis) const { return cache_.id(static_cast<uint32_t>(hypothesis)); }

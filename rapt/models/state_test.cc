@@ -21,10 +21,10 @@ std::vector<int32_t> slots(const KVCache& cache, uint32_t sequence) {
 }
 
 TEST(KVCache, HasKeysAndValuesOfEachLayer) {
-  const KVCache cache(3, 8, 5);
+  const KVCache cache(3, {8, 6}, 5);
   for (size_t layer = 0; layer < 3; ++layer) {
     EXPECT_EQ(cache.keys(layer).shape(), (Shape{5, 8}));
-    EXPECT_EQ(cache.values(layer).shape(), (Shape{5, 8}));
+    EXPECT_EQ(cache.values(layer).shape(), (Shape{5, 6}));
     EXPECT_NE(cache.keys(layer).data(), cache.values(layer).data());
   }
   EXPECT_NE(cache.keys(0).data(), cache.keys(1).data());
@@ -32,7 +32,7 @@ TEST(KVCache, HasKeysAndValuesOfEachLayer) {
 }
 
 TEST(KVCache, AppendsDistinctSlotsInOrder) {
-  KVCache cache(1, 4, 8);
+  KVCache cache(1, {4, 4}, 8);
   EXPECT_EQ(cache.open(7), 0u);
   EXPECT_EQ(cache.open(9), 1u);
   const auto first = cache.append(0, 3);
@@ -49,7 +49,7 @@ TEST(KVCache, AppendsDistinctSlotsInOrder) {
 }
 
 TEST(KVCache, HeirsShareTheirPastAndWriteTheirOwnFuture) {
-  KVCache cache(1, 4, 16);
+  KVCache cache(1, {4, 4}, 16);
   cache.open(1);
   cache.open(2);
   cache.append(0, 2);
@@ -70,7 +70,7 @@ TEST(KVCache, HeirsShareTheirPastAndWriteTheirOwnFuture) {
 }
 
 TEST(KVCache, ASlotIsFreeWhenItsLastListHasGone) {
-  KVCache cache(1, 4, 6);
+  KVCache cache(1, {4, 4}, 6);
   cache.open(1);
   cache.append(0, 2);
   cache.reorder(std::vector<uint32_t>{0, 0});
@@ -93,7 +93,7 @@ TEST(KVCache, ASlotIsFreeWhenItsLastListHasGone) {
 // A long search never runs out of slots, nor frees one twice.
 TEST(KVCache, CountsSlotsExactlyThroughManyReorders) {
   constexpr size_t kSlots = 400;
-  KVCache cache(1, 1, kSlots);
+  KVCache cache(1, {1, 1}, kSlots);
   cache.open(0);
   uint32_t state = 1;
   for (int step = 0; step < 300; ++step) {
@@ -118,7 +118,7 @@ TEST(KVCache, CountsSlotsExactlyThroughManyReorders) {
 }
 
 TEST(KVCache, SaysWhenItIsFull) {
-  KVCache cache(1, 4, 3);
+  KVCache cache(1, {4, 4}, 3);
   cache.open(1);
   cache.append(0, 2);
   EXPECT_THAT(
@@ -135,7 +135,7 @@ TEST(KVCache, SaysWhenItIsFull) {
 }
 
 TEST(State, HypothesesCarryTheirSourceAndDropItWithTheLastHeir) {
-  State state(1, 4, 8);
+  State state(1, {4, 4}, 8);
   auto first = std::make_shared<const SourceMemory>(SourceMemory{5, 2, {}});
   auto second = std::make_shared<const SourceMemory>(SourceMemory{6, 3, {}});
   const std::weak_ptr<const SourceMemory> watcher = first;

@@ -181,16 +181,57 @@ class TransformerRef {
     return dropout(x, config_.dropout_embedding, side + "_embedding.dropout", lengths);
   }
 
+  // Row c of a head's matrix in a parameter [heads, d, d].
+  Row<T> head_row(const std::string& name, size_t h, size_t c, size_t d) const {
+    return get(name).row(h * d + c);
+  }
+
+  // nn/score.h, of one query and one key.
+  T score(const std::string& name, Row<T> q, Row<T> k, size_t h) const {
+    using std::sqrt, std::tanh;
+    const size_t d = q.size();
+    const T root = sqrt(T(static_cast<double>(d)));
+    const auto dot = [d](Row<T> x, Row<T> y) {
+      T sum(0);
+      for (size_t c = 0; c < d; ++c) sum += x[c] * y[c];
+      return sum;
+    };
+    T sum(0);
+    switch (config_.score) {
+      case ScoreKind::kScaledDot:
+        return dot(q, k) / root;
+      case ScoreKind::kDot:
+        return dot(q, k);
+      case ScoreKind::kBilinear:
+        for (size_t c = 0; c < d; ++c) {
+          sum += k[c] * dot(head_row(name + ".score_weight", h, c, d), q);
+        }
+        return sum;
+      case ScoreKind::kAdditive:
+        for (size_t c = 0; c < d; ++c) {
+          sum += get(name + ".score_vector")(h, c) *
+                 tanh(dot(head_row(name + ".score_key_weight", h, c, d), k) +
+                      dot(head_row(name + ".score_query_weight", h, c, d), q));
+        }
+        return sum;
+      case ScoreKind::kCosine:
+        return get(name + ".score_gain").data[h] * root * dot(q, k) /
+               (sqrt(dot(q, q) + T(1e-6)) * sqrt(dot(k, k) + T(1e-6)));
+    }
+    return sum;
+  }
+
   // Queries x on keys `memory` (x itself in self-attention), head by head.
   Matrix attention(const std::string& name, const Matrix& x, const Lengths& queries,
                    const Matrix& memory, const Lengths& keys, bool causal) const {
     using std::exp;
     using std::sqrt;
-    const size_t d = config_.d_model, dim = config_.head_dim();
+    const size_t dim = config_.key_dim(), dim_v = config_.value_dim();
+    const size_t width = config_.heads * dim, width_v = config_.heads * dim_v;
     const Matrix &w = get(name + ".in_proj_weight"), &b = get(name + ".in_proj_bias");
-    const Matrix q = linear(x, w, b, 0, d), k = linear(memory, w, b, d, 2 * d),
-                 v = linear(memory, w, b, 2 * d, 3 * d);
-    Matrix out({x.rows(), d});
+    const Matrix q = linear(x, w, b, 0, width), k = linear(memory, w, b, width, 2 * width),
+                 v = linear(memory, w, b, 2 * width, 2 * width + width_v);
+    Matrix out({x.rows(), width_v});
     for (size_t r = 0; r < x.rows(); ++r) {
       const size_t s = queries.find(r), first = keys.offset(s);
       const size_t seen = causal ? r - queries.offset(s) + 1 : keys[s].size;
@@ -198,15 +239,16 @@ class TransformerRef {
         std::vector<T> p(seen);
         T total(0);
         for (size_t j = 0; j < seen; ++j) {
-          T dot(0);
-          for (size_t c = h * dim; c < (h + 1) * dim; ++c) dot += q(r, c) * k(first + j, c);
-          p[j] = exp(dot / sqrt(T(static_cast<double>(dim))));
+          p[j] = exp(score(name, q.row(r).subspan(h * dim, dim),
+                           k.row(first + j).subspan(h * dim, dim), h));
           total += p[j];
         }
         for (size_t j = 0; j < seen; ++j) {
           const T weight = p[j] / total *
                            mask(config_.dropout_attention, name + ".dropout", queries.key(r), j, h);
-          for (size_t c = h * dim; c < (h + 1) * dim; ++c) out(r, c) += weight * v(first + j, c);
+          for (size_t c = h * dim_v; c < (h + 1) * dim_v; ++c) {
+            out(r, c) += weight * v(first + j, c);
+          }
         }
       }
     }

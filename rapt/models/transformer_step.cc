@@ -34,7 +34,8 @@ Tensor last_rows(Context& ctx, const Tensor& x, const Lengths& lengths) {
 
 State Transformer::make_state(size_t sequences, size_t max_rows) const {
   const ModelConfig& c = config();
-  return State(c.decoder_layers, c.d_model, sequences * max_rows);
+  return State(c.decoder_layers, {c.heads * c.key_dim(), c.heads * c.value_dim()},
+               sequences * max_rows);
 }
 
 void Transformer::open(Context& ctx, State& state, const Lengths& source,

@@ -47,14 +47,23 @@ std::vector<ModelConfig> configs() {
   branch.norm = NormKind::kRms;
   deep.residual = Residual::kDeepNorm;
   none.residual = Residual::kNone;
-  return {tiny_config(),
-          wide(tiny_config()),
-          pre,
-          tiny_decoder_config(),
-          wide(post_decoder),
-          branch,
-          deep,
-          none};
+  ModelConfig free_heads = wide(tiny_config());
+  free_heads.heads = 5;
+  free_heads.d_k = 9;
+  free_heads.d_v = 4;
+  std::vector<ModelConfig> all = {tiny_config(),
+                                  wide(tiny_config()),
+                                  pre,
+                                  tiny_decoder_config(),
+                                  wide(post_decoder),
+                                  branch,
+                                  deep,
+                                  none};
+  for (const auto& [score, name] : kNames<ScoreKind>) {
+    all.push_back(all.size() % 2 == 0 ? free_heads : post_decoder);
+    all.back().score = score;
+  }
+  return all;
 }
 
 std::vector<Sentence> sentences(const ModelConfig& c) {

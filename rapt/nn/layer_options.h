@@ -23,10 +23,20 @@ enum class NormKind {
   kNone,  // Norm(x) = x
 };
 
+// What attention compares a query and a key by: nn/score.h has the formulas.
+enum class ScoreKind { kScaledDot, kDot, kBilinear, kAdditive, kCosine };
+
 namespace nn {
+
+// The width of a head where `wanted` leaves it to the paper.
+constexpr size_t head_width(size_t wanted, size_t d_model, size_t heads) {
+  return wanted == 0 ? d_model / heads : wanted;
+}
 
 struct LayerOptions {
   size_t d_model = 512, heads = 8, d_ff = 2048;
+  size_t d_k = 0, d_v = 0;  // of a head: of queries and keys, of values; 0: d_model / heads
+  ScoreKind score = ScoreKind::kScaledDot;
   Residual residual = Residual::kPost;
   DeepNorm deep_norm = {};  // its constants, or ones
   NormKind norm = NormKind::kLayer;

@@ -1,7 +1,6 @@
 #include "rapt/nn/multi_head_attention.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace rapt::nn {
 
@@ -10,21 +9,23 @@ using ops::CachedKeys;
 using ops::Columns;
 
 MultiHeadAttention::MultiHeadAttention(const Scope& scope, const LayerOptions& options)
-    : d_model_(options.d_model),
-      heads_(options.heads),
+    : heads_(options.heads),
+      d_k_(head_width(options.d_k, options.d_model, options.heads)),
+      d_v_(head_width(options.d_v, options.d_model, options.heads)),
       dropout_{options.dropout_attention, scope.site("dropout")},
       weights_name_((scope / "weights").name()),
-      in_proj_weight_(
-          scope.weight("in_proj_weight", 3 * d_model_, d_model_,
-                       Init::xavier(options.deep_norm.beta, /*first_row=*/2 * d_model_))),
-      in_proj_bias_(scope.parameter("in_proj_bias", {3 * d_model_}, Init::zeros())),
-      out_proj_(scope / "out_proj", d_model_, d_model_, options.deep_norm.beta) {}
+      in_proj_weight_(scope.weight("in_proj_weight", end(), options.d_model,
+                                   Init::xavier(options.deep_norm.beta, /*first_row=*/values()))),
+      in_proj_bias_(scope.parameter("in_proj_bias", {end()}, Init::zeros())),
+      score_(scope, options),
+      out_proj_(scope / "out_proj", heads_ * d_v_, options.d_model, options.deep_norm.beta) {}
 
 ops::AttentionArgs MultiHeadAttention::args(Band band) const {
   ops::AttentionArgs args;
   args.heads = args.kv_heads = heads_;
-  args.dim = args.dim_v = d_model_ / heads_;
-  args.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(args.dim)));
+  args.dim = d_k_;
+  args.dim_v = d_v_;
+  args.scale = score_.scale();
   args.band = band;
   args.dropout = dropout_;
   return args;
@@ -33,60 +34,73 @@ ops::AttentionArgs MultiHeadAttention::args(Band band) const {
 Var MultiHeadAttention::attend(Context& ctx, const Columns& q, const Columns& k, const Columns& v,
                                const Lengths& queries, const Lengths& keys, Band band) const {
   const ops::AttentionArgs a = args(band);
+  const ops::Score score = score_.between(ctx);
+  const Columns phi = score_.queries(ctx, q), psi = score_.keys(ctx, k);
   if (ctx.observed()) {
-    ctx.watch(weights_name_, ops::attention_weights(ctx, q, k, queries, keys, a));
+    ctx.watch(weights_name_, ops::attention_weights(ctx, score, phi, psi, queries, keys, a));
   }
-  return out_proj_(ctx, ops::attention(ctx, q, k, v, queries, keys, a));
+  return out_proj_(ctx, ops::attention(ctx, score, phi, psi, v, queries, keys, a));
 }
 
-Var MultiHeadAttention::attend_cached(Context& ctx, const Var& q, const Lengths& queries,
+Var MultiHeadAttention::attend_cached(Context& ctx, const Columns& q, const Lengths& queries,
                                       std::span<const CachedKeys> keys, Band band) const {
   const ops::AttentionArgs a = args(band);
+  const ops::Score score = score_.between(ctx);
+  const Columns phi = score_.queries(ctx, q);
   if (ctx.observed()) {
-    ctx.watch(weights_name_, ops::attention_weights_cached(ctx, {q, 0}, queries, keys, a));
+    ctx.watch(weights_name_, ops::attention_weights_cached(ctx, score, phi, queries, keys, a));
   }
-  return out_proj_(ctx, ops::attention_cached(ctx, {q, 0}, queries, keys, a));
+  return out_proj_(ctx, ops::attention_cached(ctx, score, phi, queries, keys, a));
 }
 
 Var MultiHeadAttention::operator()(Context& ctx, const Var& x, const Lengths& sentences,
                                    Band band) const {
   const Var qkv = ops::linear(ctx, x, in_proj_weight_, &in_proj_bias_);
-  return attend(ctx, {qkv, 0}, {qkv, d_model_}, {qkv, 2 * d_model_}, sentences, sentences, band);
+  return attend(ctx, {qkv, 0}, {qkv, keys()}, {qkv, values()}, sentences, sentences, band);
 }
 
 Var MultiHeadAttention::operator()(Context& ctx, const Var& x, const Lengths& targets,
                                    const Var& memory, const Lengths& sources) const {
-  const Var kv = keys_values(ctx, memory);
-  return attend(ctx, {queries(ctx, x), 0}, {kv, first_key()}, {kv, first_key() + d_model_}, targets,
-                sources, Band::none());
+  const Var kv = project_memory(ctx, memory);
+  return attend(ctx, {queries(ctx, x), 0}, {kv, keys() - first_column()},
+                {kv, values() - first_column()}, targets, sources, Band::none());
 }
 
 Var MultiHeadAttention::queries(Context& ctx, const Var& x) const {
-  return ops::linear_part(ctx, x, in_proj_weight_, &in_proj_bias_, {0, d_model_});
+  return ops::linear_part(ctx, x, in_proj_weight_, &in_proj_bias_, {0, keys()});
 }
 
-// Packed weights come in panels: the part starts with that of the first key.
+Var MultiHeadAttention::project_memory(Context& ctx, const Var& memory) const {
+  return ops::linear_part(ctx, memory, in_proj_weight_, &in_proj_bias_, {first_column(), end()});
+}
+
 Var MultiHeadAttention::keys_values(Context& ctx, const Var& memory) const {
-  return ops::linear_part(ctx, memory, in_proj_weight_, &in_proj_bias_,
-                          {d_model_ - first_key(), 3 * d_model_});
+  const Var kv = project_memory(ctx, memory);
+  const size_t first = keys() - first_column(), width = values() - keys();
+  const Columns psi = score_.keys(ctx, {kv, first});
+  if (psi.x.data() != kv.data()) {
+    kernels::copy_block(psi.x.matrix(), kv.matrix().slice_cols(first, first + width));
+  }
+  return kv;
 }
 
 Var MultiHeadAttention::step(Context& ctx, const Var& x, const Lengths& lengths,
                              const LayerCache& cache) const {
   const Var qkv = ops::linear(ctx, x, in_proj_weight_, &in_proj_bias_);
-  const MatrixView<float> keys = cache.keys.matrix(), values = cache.values.matrix();
+  const Columns psi = score_.keys(ctx, {qkv, keys()});
+  const MatrixView<float> all_keys = cache.keys.matrix(), all_values = cache.values.matrix();
   for (size_t r = 0; r < qkv.rows(); ++r) {
     const auto slot = static_cast<size_t>(cache.written[r]);
-    const std::span<const float> row = qkv.matrix().row(r);
-    std::ranges::copy(row.subspan(d_model_, d_model_), keys.row(slot).data());
-    std::ranges::copy(row.subspan(2 * d_model_, d_model_), values.row(slot).data());
+    std::ranges::copy(psi.x.matrix().row(r).subspan(psi.first, values() - keys()),
+                      all_keys.row(slot).data());
+    std::ranges::copy(qkv.matrix().row(r).subspan(values()), all_values.row(slot).data());
   }
   const Buffer<CachedKeys> seen = ctx.buffer<CachedKeys>(lengths.sequences());
   for (size_t s = 0; s < seen.size(); ++s) {
     const std::span<const int32_t> slots = cache.read[s];
-    new (&seen[s]) CachedKeys{keys, values, slots, static_cast<uint32_t>(slots.size()), 0};
+    new (&seen[s]) CachedKeys{all_keys, all_values, slots, static_cast<uint32_t>(slots.size()), 0};
   }
-  return attend_cached(ctx, qkv, lengths, seen.span(), Band::causal_top_left());
+  return attend_cached(ctx, {qkv, 0}, lengths, seen.span(), Band::causal_top_left());
 }
 
 Var MultiHeadAttention::step(Context& ctx, const Var& x, const Lengths& lengths,
@@ -94,14 +108,14 @@ Var MultiHeadAttention::step(Context& ctx, const Var& x, const Lengths& lengths,
   const Buffer<CachedKeys> seen = ctx.buffer<CachedKeys>(lengths.sequences());
   for (size_t s = 0; s < seen.size(); ++s) {
     const MatrixView<const float> kv = keys_values(s);
-    const size_t k = first_key(), v = k + d_model_;
-    new (&seen[s]) CachedKeys{kv.slice_cols(k, v),
-                              kv.slice_cols(v, v + d_model_),
+    const size_t first = first_column();
+    new (&seen[s]) CachedKeys{kv.slice_cols(keys() - first, values() - first),
+                              kv.slice_cols(values() - first, end() - first),
                               {},
                               static_cast<uint32_t>(kv.rows()),
                               0};
   }
-  return attend_cached(ctx, queries(ctx, x), lengths, seen.span(), Band::none());
+  return attend_cached(ctx, {queries(ctx, x), 0}, lengths, seen.span(), Band::none());
 }
 
 }  // namespace rapt::nn

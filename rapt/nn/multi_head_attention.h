@@ -1,9 +1,11 @@
 // Multi-head attention (Vaswani et al., 2017, section 3.2.2), as torch.nn.MultiheadAttention:
-//   q, k, v = the three parts of x W^T + b            W = in_proj_weight [3 E, E]
-//   head h  = softmax(q_h k_h^T / sqrt(D)) v_h        columns h D … (h + 1) D, D = E / heads
-//   y       = (heads side by side) W_out^T + b_out
-// In self-attention one product gives q, k and v. In cross attention the first E rows of W act on
-// the target and the other 2 E on the memory. Dropout of the weights: site "dropout".
+//   q, k, v = the three parts of x W^T + b          W = in_proj_weight [heads (2 d_k + d_v), E]
+//   head h  = softmax(f(q_h, k_h)) v_h              columns h d_k … of q and k, h d_v … of v
+//   y       = (heads side by side) W_out^T + b_out  W_out [E, heads d_v]
+// f is q_h k_h^T / sqrt(d_k) in the paper and in PyTorch, or another score of nn/score.h. d_k and d_v
+// are E / heads there, and free here. In self-attention one product
+// gives q, k and v. In cross attention the rows of W that give q act on the target and the others on
+// the memory. Dropout of the weights: site "dropout".
 //
 // An observed context is shown the weights before dropout as "<name>.weights", for example
 // "decoder.layers.1.multihead_attn.weights", a tensor [heads, sum over sentences of queries x keys]:
@@ -15,14 +17,14 @@
 
 #include "rapt/nn/layer_options.h"
 #include "rapt/nn/linear.h"
-#include "rapt/ops/attention.h"
+#include "rapt/nn/score.h"
 #include "rapt/parallel/pool.h"
 
 namespace rapt::nn {
 
 // What self-attention of one layer writes and reads in a step of decoding.
 struct LayerCache {
-  Tensor keys, values;                             // [slots, E]
+  Tensor keys, values;                             // [slots, heads d_k], [slots, heads d_v]
   std::span<const int32_t> written;                // the slot of each row of the step
   std::span<const std::span<const int32_t>> read;  // of each sequence its slots by position
 };
@@ -43,25 +45,35 @@ class MultiHeadAttention {
   // Inference, causal: keys and values of x's rows join the cache, then queries see all that came
   // before them.
   Var step(Context& ctx, const Var& x, const Lengths& lengths, const LayerCache& cache) const;
-  // Inference: keys and values of the memory side by side, [rows, first_key() + 2 E] …
+  // Inference: keys, as the score wants them, and values of the memory side by side …
   Var keys_values(Context& ctx, const Var& memory) const;
   // … and queries that read them: sequence s reads keys_values(s).
   Var step(Context& ctx, const Var& x, const Lengths& lengths, const MemoryRows& keys_values) const;
 
  private:
   Var queries(Context& ctx, const Var& x) const;
-  size_t first_key() const { return d_model_ % kernels::PackedB::kWidth; }
+  Var project_memory(Context& ctx, const Var& memory) const;
+  // Rows of in_proj_weight, which are columns of the projection: of the first key, of the first
+  // value, the number of all.
+  size_t keys() const { return heads_ * d_k_; }
+  size_t values() const { return 2 * heads_ * d_k_; }
+  size_t end() const { return heads_ * (2 * d_k_ + d_v_); }
+  // Where keys_values() starts: packed weights come in panels, and this is that of the first key.
+  size_t first_column() const {
+    return keys() / kernels::PackedB::kWidth * kernels::PackedB::kWidth;
+  }
   ops::AttentionArgs args(ops::Band band) const;
   Var attend(Context& ctx, const ops::Columns& q, const ops::Columns& k, const ops::Columns& v,
              const Lengths& queries, const Lengths& keys, ops::Band band) const;
-  Var attend_cached(Context& ctx, const Var& q, const Lengths& queries,
+  Var attend_cached(Context& ctx, const ops::Columns& q, const Lengths& queries,
                     std::span<const ops::CachedKeys> keys, ops::Band band) const;
 
-  size_t d_model_, heads_;
+  size_t heads_, d_k_, d_v_;
   Dropout dropout_;
   std::string weights_name_;  // to observers
   const Weight& in_proj_weight_;
   const Parameter& in_proj_bias_;
+  Score score_;
   Linear out_proj_;
 };
 

@@ -4,8 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "rapt/base/check.h"
-#include "rapt/kernels/attention.h"
+#include "rapt/ops/attention_call.h"
 
 namespace rapt::ops {
 namespace {
@@ -13,184 +12,10 @@ namespace {
 using kernels::AttentionGrad;
 using kernels::AttentionSequence;
 
-// What a kernel is given, kept for the backward pass.
-struct Call {
-  kernels::Attention a;
-  Buffer<AttentionSequence> sequences;
-  Buffer<uint32_t> plan;
-};
-
-void check_args(const AttentionArgs& args) {
-  check(args.heads > 0 && args.heads < 65536, "attention: heads is ", args.heads,
-        ", expected 1 … 65535");
-  check(args.kv_heads > 0 && args.heads % args.kv_heads == 0, "attention: heads is ", args.heads,
-        ", not a multiple of kv_heads = ", args.kv_heads);
-  check(args.dim > 0 && args.dim_v > 0, "attention: dim is ", args.dim, " and dim_v ", args.dim_v,
-        ", expected positive numbers");
-  check(args.softcap >= 0, "attention: softcap is ", args.softcap, ", expected 0 or more");
-  check(args.slopes.empty() || args.slopes.size() == args.heads, "attention: ", args.slopes.size(),
-        " slopes, expected one for each of ", args.heads, " heads");
-  check(args.dropout.p >= 0 && args.dropout.p < 1, "attention: dropout is ", args.dropout.p,
-        ", expected 0 <= p < 1");
-}
-
-void check_columns(const char* name, const Columns& part, size_t rows, size_t width) {
-  const Shape& shape = part.x.shape();
-  check(shape.rank() == 2, "attention: ", name, " is ", shape, ", expected a matrix");
-  check(shape[0] == rows, "attention: ", name, " has ", shape[0], " rows, its sequences ", rows);
-  check(part.first + width <= shape[1], "attention: ", name, " is columns ", part.first, " … ",
-        part.first + width - 1, " of a matrix that has ", shape[1]);
-}
-
-kernels::Attention make_attention(const Context& ctx, const AttentionArgs& args, const Columns& q,
-                                  size_t k_stride, size_t v_stride, size_t rows) {
-  kernels::Attention a;
-  a.heads = args.heads;
-  a.kv_heads = args.kv_heads;
-  a.dim = args.dim;
-  a.dim_v = args.dim_v;
-  a.scale = args.scale;
-  a.softcap = args.softcap;
-  a.q = {q.x.cols(), args.dim};
-  a.k = {k_stride, args.dim};
-  a.v = {v_stride, args.dim_v};
-  a.out = {args.heads * args.dim_v, args.dim_v};
-  a.lse_stride = rows;
-  a.slopes = args.slopes.empty() ? nullptr : args.slopes.data();
-  a.dropout = args.dropout.rate(ctx);
-  a.dropout_key = ctx.dropout_key(args.dropout.site);
-  return a;
-}
-
-// The bias as a matrix for each head and sequence.
-class BiasTable {
- public:
-  BiasTable(const Tensor& bias, const Call& call) {
-    const Shape& shape = bias.shape();
-    const std::span<const AttentionSequence> sequences = call.sequences.span();
-    check(shape.rank() >= 2, "attention: bias is ", shape, ", expected [rows, columns], ",
-          "[heads, rows, columns] or [sequences, heads, rows, columns]");
-    const size_t rank = shape.rank(), heads = rank >= 3 ? shape[rank - 3] : 1;
-    check(heads == 1 || heads == call.a.heads, "attention: bias is ", shape, ", expected 1 or ",
-          call.a.heads, " heads");
-    check(rank < 4 || shape[0] == sequences.size(), "attention: bias is ", shape, ", expected ",
-          sequences.size(), " sequences");
-    size_t rows = 0, columns = 0;
-    for (const AttentionSequence& s : sequences) {
-      rows = std::max<size_t>(rows, s.query_position + s.queries);
-      columns = std::max<size_t>(columns, s.key_position + s.keys);
-    }
-    check(shape[rank - 2] >= rows && shape[rank - 1] >= columns, "attention: bias is ", shape,
-          ", the positions need ", Shape{rows, columns});
-    const size_t matrix = shape[rank - 2] * shape[rank - 1];
-    strides_ = {shape[rank - 1], heads == 1 ? 0 : matrix};
-    sequence_ = rank < 4 ? 0 : heads * matrix;
-  }
-  kernels::HeadStride strides() const { return strides_; }
-  float* of(const Tensor& bias, size_t s) const { return bias.data() + s * sequence_; }
-
- private:
-  kernels::HeadStride strides_;
-  size_t sequence_;
-};
-
-void set_bias_and_sink(Call& call, const Tensor* bias, const Tensor* sink) {
-  if (bias != nullptr) {
-    const BiasTable table(*bias, call);
-    call.a.bias = table.strides();
-    for (size_t s = 0; s < call.sequences.size(); ++s) call.sequences[s].bias = table.of(*bias, s);
-  }
-  if (sink != nullptr) {
-    check(sink->shape() == Shape{call.a.heads}, "attention: sink is ", sink->shape(), ", expected ",
-          Shape{call.a.heads});
-    call.a.sink = sink->data();
-  }
-}
-
-AttentionSequence make_sequence(const Columns& q, const Lengths& queries, size_t s) {
-  AttentionSequence sequence;
-  sequence.q = q.x.data() + queries.offset(s) * q.x.cols() + q.first;
-  sequence.id = queries[s].id;
-  sequence.queries = queries[s].size;
-  sequence.query_position = queries[s].past;
-  return sequence;
-}
-
-void set_keys(AttentionSequence& sequence, uint32_t keys, uint32_t position, const Band& band) {
-  sequence.keys = keys;
-  sequence.key_position = position;
-  sequence.band = band.between(sequence.query_position + sequence.queries, position + keys);
-}
-
-// Checks everything and points to the values; v may be null where the weights alone are wanted.
-Call make_call(const Context& ctx, const Columns& q, const Columns& k, const Columns* v,
-               const Lengths& queries, const Lengths& keys, const AttentionArgs& args,
-               const Var* bias, const Var* sink) {
-  check_args(args);
-  check(queries.sequences() == keys.sequences(), "attention: ", queries.sequences(),
-        " sequences of queries and ", keys.sequences(), " of keys");
-  check_columns("q", q, queries.rows(), args.heads * args.dim);
-  check_columns("k", k, keys.rows(), args.kv_heads * args.dim);
-  if (v != nullptr) check_columns("v", *v, keys.rows(), args.kv_heads * args.dim_v);
-
-  Call call;
-  call.a = make_attention(ctx, args, q, k.x.cols(), v == nullptr ? 0 : v->x.cols(), queries.rows());
-  call.sequences = ctx.buffer<AttentionSequence>(queries.sequences());
-  for (size_t s = 0; s < queries.sequences(); ++s) {
-    AttentionSequence sequence = make_sequence(q, queries, s);
-    sequence.k = k.x.data() + keys.offset(s) * k.x.cols() + k.first;
-    if (v != nullptr) sequence.v = v->x.data() + keys.offset(s) * v->x.cols() + v->first;
-    set_keys(sequence, keys[s].size, keys[s].past, args.band);
-    call.sequences[s] = sequence;
-  }
-  set_bias_and_sink(call, bias == nullptr ? nullptr : &bias->value(),
-                    sink == nullptr ? nullptr : &sink->value());
-  call.plan = ctx.buffer<uint32_t>(kernels::attention_plan_size(call.a, call.sequences.span()));
-  return call;
-}
-
-Call make_cached_call(const Context& ctx, const Columns& q, const Lengths& queries,
-                      std::span<const CachedKeys> keys, const AttentionArgs& args,
-                      const Tensor* bias, const Tensor* sink) {
-  check_args(args);
-  check(queries.sequences() == keys.size(), "attention: ", queries.sequences(),
-        " sequences of queries and ", keys.size(), " of keys");
-  check_columns("q", q, queries.rows(), args.heads * args.dim);
-  const size_t k_stride = keys.empty() ? 0 : keys[0].k.stride();
-  const size_t v_stride = keys.empty() ? 0 : keys[0].v.stride();
-
-  Call call;
-  call.a = make_attention(ctx, args, q, k_stride, v_stride, queries.rows());
-  check(!call.a.dropout.on(), "attention: no dropout with a cache");
-  call.sequences = ctx.buffer<AttentionSequence>(queries.sequences());
-  for (size_t s = 0; s < queries.sequences(); ++s) {
-    const CachedKeys& from = keys[s];
-    check(from.k.stride() == k_stride && from.v.stride() == v_stride, "attention: the keys of ",
-          "sequence ", s, " have rows ", from.k.stride(), " and ", from.v.stride(),
-          " apart, those of sequence 0 ", k_stride, " and ", v_stride);
-    check(from.k.cols() == args.kv_heads * args.dim && from.v.cols() == args.kv_heads * args.dim_v,
-          "attention: cached keys and values have ", from.k.cols(), " and ", from.v.cols(),
-          " columns, expected ", args.kv_heads * args.dim, " and ", args.kv_heads * args.dim_v);
-    check(from.slots.empty() || from.slots.size() == from.size, "attention: ", from.slots.size(),
-          " slots for ", from.size, " keys");
-    check(!from.slots.empty() || (from.size <= from.k.rows() && from.size <= from.v.rows()),
-          "attention: ", from.size, " keys in a cache of ", from.k.rows(), " rows");
-    AttentionSequence sequence = make_sequence(q, queries, s);
-    sequence.k = from.k.data();
-    sequence.v = from.v.data();
-    sequence.slots = from.slots.empty() ? nullptr : from.slots.data();
-    set_keys(sequence, from.size, from.position, args.band);
-    call.sequences[s] = sequence;
-  }
-  set_bias_and_sink(call, bias, sink);
-  call.plan = ctx.buffer<uint32_t>(kernels::attention_plan_size(call.a, call.sequences.span()));
-  return call;
-}
-
 struct Result {
   Tensor y, lse;
 };
-Result forward(Context& ctx, Call& call, const Lengths& queries) {
+Result forward(Context& ctx, AttentionCall& call, const Lengths& queries) {
   const size_t rows = queries.rows();
   const Result result{ctx.empty({rows, call.a.out.row}), ctx.empty({call.a.heads, rows})};
   for (size_t s = 0; s < call.sequences.size(); ++s) {
@@ -201,7 +26,7 @@ Result forward(Context& ctx, Call& call, const Lengths& queries) {
   return result;
 }
 
-Tensor weights(Context& ctx, const Call& call) {
+Tensor weights(Context& ctx, const AttentionCall& call) {
   size_t pairs = 0;
   for (const AttentionSequence& s : call.sequences.span()) pairs += size_t{s.queries} * s.keys;
   const Tensor p = ctx.empty({call.a.heads, pairs});
@@ -266,10 +91,11 @@ class PartGradients {
 };
 
 struct Recorded {
-  Call call;
+  AttentionCall call;
   Columns q, k, v;
   Lengths queries, keys;
   std::optional<Var> bias, sink;
+  bool has_scores;  // `bias` is a table of scores
   Result result;
 };
 
@@ -282,9 +108,9 @@ void backward_sink(const Recorded& r, const Tensor& dsink, Grads& grads) {
 
 void backward_bias(const Recorded& r, std::span<const AttentionGrad> of, Grads& grads) {
   const Tensor total = grads.of(*r.bias);
-  const BiasTable table(total, r.call);
+  const BiasTable table(total, r.call, r.has_scores ? &r.queries : nullptr);
   const Buffer<float*> dbias = grads.buffer<float*>(of.size());
-  for (size_t s = 0; s < of.size(); ++s) dbias[s] = table.of(total, s);
+  for (size_t s = 0; s < of.size(); ++s) dbias[s] = table.of(total, r.call.sequences[s], s);
   kernels::attention_bias_backward(r.call.a, r.call.sequences.span(), of, dbias.span(),
                                    grads.pool());
 }
@@ -308,20 +134,51 @@ void backward(const Recorded& r, const Tensor& dy, Grads& grads) {
   if (r.bias && grads.wants(*r.bias)) backward_bias(r, of.span(), grads);
 }
 
+std::optional<Var> optional(const Var* x) {
+  return x == nullptr ? std::nullopt : std::optional(*x);
+}
+
+Var record(Context& ctx, Recorded r) {
+  r.result = forward(ctx, r.call, r.queries);
+  const Tensor y = r.result.y;
+  return ctx.record("attention", y,
+                    [r = std::move(r)](const Tensor& dy, Grads& grads) { backward(r, dy, grads); });
+}
+
+Tensor record_cached(Context& ctx, AttentionCall& call, const Lengths& queries) {
+  const Tensor y = forward(ctx, call, queries).y;
+  return ctx.record("attention_cached", y, [](const Tensor&, Grads&) {}).value();
+}
+
 }  // namespace
 
 Var attention(Context& ctx, const Columns& q, const Columns& k, const Columns& v,
               const Lengths& queries, const Lengths& keys, const AttentionArgs& args,
               const Var* bias, const Var* sink) {
-  Call call = make_call(ctx, q, k, &v, queries, keys, args, bias, sink);
-  const Result result = forward(ctx, call, queries);
-  const auto optional = [](const Var* x) {
-    return x == nullptr ? std::nullopt : std::optional(*x);
-  };
-  return ctx.record(
-      "attention", result.y,
-      [r = Recorded{call, q, k, v, queries, keys, optional(bias), optional(sink), result}](
-          const Tensor& dy, Grads& grads) { backward(r, dy, grads); });
+  return record(ctx, {make_call(ctx, q, k, &v, queries, keys, args, bias, sink),
+                      q,
+                      k,
+                      v,
+                      queries,
+                      keys,
+                      optional(bias),
+                      optional(sink),
+                      false,
+                      {}});
+}
+
+Var attention_of_scores(Context& ctx, const Var& scores, const Columns& v, const Lengths& queries,
+                        const Lengths& keys, const AttentionArgs& args, const Var* sink) {
+  return record(ctx, {make_scores_call(ctx, scores.value(), &v, queries, keys, args, sink),
+                      {},
+                      {},
+                      v,
+                      queries,
+                      keys,
+                      scores,
+                      optional(sink),
+                      true,
+                      {}});
 }
 
 Tensor attention_weights(Context& ctx, const Columns& q, const Columns& k, const Lengths& queries,
@@ -333,15 +190,32 @@ Tensor attention_weights(Context& ctx, const Columns& q, const Columns& k, const
 Tensor attention_cached(Context& ctx, const Columns& q, const Lengths& queries,
                         std::span<const CachedKeys> keys, const AttentionArgs& args,
                         const Tensor* bias, const Tensor* sink) {
-  Call call = make_cached_call(ctx, q, queries, keys, args, bias, sink);
-  const Tensor y = forward(ctx, call, queries).y;
-  return ctx.record("attention_cached", y, [](const Tensor&, Grads&) {}).value();
+  AttentionCall call = make_cached_call(ctx, q, queries, keys, args, bias, sink);
+  return record_cached(ctx, call, queries);
 }
 
 Tensor attention_weights_cached(Context& ctx, const Columns& q, const Lengths& queries,
                                 std::span<const CachedKeys> keys, const AttentionArgs& args,
                                 const Tensor* bias, const Tensor* sink) {
   return weights(ctx, make_cached_call(ctx, q, queries, keys, args, bias, sink));
+}
+
+Tensor attention_of_scores_cached(Context& ctx, const Tensor& scores, const Lengths& queries,
+                                  std::span<const CachedKeys> keys, const AttentionArgs& args,
+                                  const Tensor* sink) {
+  AttentionCall call = make_cached_scores_call(ctx, scores, queries, keys, args, sink);
+  return record_cached(ctx, call, queries);
+}
+
+Tensor weights_of_scores(Context& ctx, const Tensor& scores, const Lengths& queries,
+                         const Lengths& keys, const AttentionArgs& args, const Var* sink) {
+  return weights(ctx, make_scores_call(ctx, scores, nullptr, queries, keys, args, sink));
+}
+
+Tensor weights_of_scores_cached(Context& ctx, const Tensor& scores, const Lengths& queries,
+                                std::span<const CachedKeys> keys, const AttentionArgs& args,
+                                const Tensor* sink) {
+  return weights(ctx, make_cached_scores_call(ctx, scores, queries, keys, args, sink));
 }
 
 }  // namespace rapt::ops

@@ -65,4 +65,19 @@ Tensor attention_weights_cached(Context& ctx, const Columns& q, const Lengths& q
                                 std::span<const CachedKeys> keys, const AttentionArgs& args,
                                 const Tensor* bias = nullptr, const Tensor* sink = nullptr);
 
+// The same with scores that are given, as ops/score.h computes them, in place of q and k: row r of
+// head h of `scores` [heads, queries.rows(), columns] has the scores of query r and its sentence's
+// keys in order, columns >= keys.longest(). args.scale and args.softcap are not read, nor is k of
+// the cache.
+Var attention_of_scores(Context& ctx, const Var& scores, const Columns& v, const Lengths& queries,
+                        const Lengths& keys, const AttentionArgs& args, const Var* sink = nullptr);
+Tensor attention_of_scores_cached(Context& ctx, const Tensor& scores, const Lengths& queries,
+                                  std::span<const CachedKeys> keys, const AttentionArgs& args,
+                                  const Tensor* sink = nullptr);
+Tensor weights_of_scores(Context& ctx, const Tensor& scores, const Lengths& queries,
+                         const Lengths& keys, const AttentionArgs& args, const Var* sink = nullptr);
+Tensor weights_of_scores_cached(Context& ctx, const Tensor& scores, const Lengths& queries,
+                                std::span<const CachedKeys> keys, const AttentionArgs& args,
+                                const Tensor* sink = nullptr);
+
 }  // namespace rapt::ops

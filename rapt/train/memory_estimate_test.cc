@@ -96,6 +96,13 @@ TEST(MemoryEstimate, LiesNearTheMeasuredPeak) {
   other = config;
   other.heads = 16;
   expect_close("heads", other, options, sizes);
+  other.d_k = 24;
+  other.d_v = 16;
+  expect_close("wide heads", other, options, sizes);
+  other.score = ScoreKind::kCosine;
+  expect_close("cosine", other, options, sizes);
+  other.score = ScoreKind::kBilinear;
+  expect_close("bilinear", other, options, sizes);
   other = config;
   other.architecture = Architecture::kDecoder;
   expect_close("decoder-only", other, options, sizes);

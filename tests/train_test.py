@@ -64,6 +64,37 @@ class Train(ProgramTest):
         self.assert_fails(2, "bad.toml", "d_modle", arguments=[
             "train", "--config", bad, "--model", self.folder / "x", "--train", self.tsv()])
 
+    def test_masks_and_positions_of_attention(self):
+        options = ["--heads", 4, "--kv-heads", 2, "--window", 2, "--attention-sink", "--dropout", 0.1]
+        for positions in ("rotary", "alibi"):
+            with self.subTest(positions):
+                told = [*options, "--positions", positions]
+                expected = self.weights(positions + "-whole", "--steps", 40, *told)
+                self.train(positions, "--steps", 20, *told)
+                self.assertEqual(self.weights(positions, "--steps", 40, *told, "--threads", 2), expected)
+                log = [json.loads(line) for line in (self.folder / positions / "metrics.jsonl").open()]
+                losses = [line["loss"] for line in log if line["kind"] == "train"]
+                self.assertLess(losses[-1], 0.7 * losses[0])
+                out = self.folder / "attention.json"
+                self.run_ok("explain", "--model", self.folder / positions, "--input", "abcde", "--kind", "encoder",
+                            "--out", out)
+                for head in json.loads(out.read_text())["attention"]:
+                    for query, row in enumerate(head["weights"]):
+                        self.assertLess(sum(row), 1)  # the rest is the sink's
+                        for key, weight in enumerate(row):
+                            self.assertEqual(weight > 0, abs(query - key) <= 2)
+        self.run_ok("check", self.folder / "rotary")
+        self.refuses("kv_heads is 3, which does not divide heads 4", "--heads", 4, "--kv-heads", 3)
+        self.refuses("choose an even d_k", "--positions", "rotary", "--d-model", 30)
+        self.refuses("--window", "--window", -1)
+        self.refuses("rotary", "--positions", "rope")
+
+    def refuses(self, message, *arguments):
+        """With exit code 2, and nothing is written."""
+        model = self.folder / "refused"
+        self.assert_fails(2, message, arguments=["train", "--model", model, "--train", self.tsv(), *TINY, *arguments])
+        self.assertFalse(model.exists())
+
     def test_a_finished_run_mends_its_model(self):
         model = self.train("mended", "--steps", 5)
         expected = hash_of(model / "model.safetensors")

@@ -47,6 +47,13 @@ class Golden {
     c.architecture = value_of<Architecture>(json_.string("architecture"), "architecture");
     c.d_model = size("d_model");
     c.heads = size("heads");
+    c.kv_heads = size("kv_heads");
+    c.window = size("window");
+    c.attention_sink = json_.boolean("attention_sink");
+    c.positions = value_of<Positions>(json_.string("positions"), "positions");
+    c.position_layout =
+        value_of<PositionLayout>(json_.string("position_layout"), "position_layout");
+    c.rotary_base = static_cast<float>(number("rotary_base"));
     c.d_ff = size("d_ff");
     c.encoder_layers = size("encoder_layers");
     c.decoder_layers = size("decoder_layers");
@@ -229,7 +236,8 @@ TEST_P(TransformerGolden, TwentyStepsOfAdamW) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, TransformerGolden,
                          ::testing::Values("post_relu", "pre_gelu", "post_gelu_tied",
-                                           "pre_relu_tied_decoder", "decoder_only"),
+                                           "pre_relu_tied_decoder", "decoder_only",
+                                           "decoder_rotary_masks", "alibi_masks", "rotary_halves"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -64,7 +64,10 @@ bool wanted(const AttentionMap& map, const Options& o) {
 plot::Figure figure_of(const AttentionMaps& maps, const Options& o, const std::string& title) {
   plot::Figure figure;
   figure.title = title;
-  figure.caption = "Each row sums to 1: how a query's attention is shared among the keys.";
+  figure.caption = maps.sink
+                       ? "How a query's attention is shared among the keys: each row sums to 1 "
+                         "less what the head's sink took."
+                       : "Each row sums to 1: how a query's attention is shared among the keys.";
   size_t heads = 1;
   for (const AttentionMap& map : maps.maps) {
     if (!wanted(map, o)) continue;

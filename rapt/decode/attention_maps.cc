@@ -38,6 +38,7 @@ AttentionMaps attention_maps(const Model& model, const Example& example, Pool& p
         " tokens, the model takes ", most);
   const Shard shard = make_shard({&example, 1}, model.text);
   AttentionMaps result;
+  result.sink = model.transformer.config().attention_sink;
   if (model.text.has_source()) result.source = symbols(model.text.source(), shard.source_ids);
   result.target = symbols(model.text.target(), shard.target_in);
 

@@ -10,12 +10,13 @@ namespace rapt {
 struct AttentionMap {
   enum class Kind { kEncoder, kDecoder, kCross } kind;
   size_t layer = 0, head = 0;   // from 0
-  std::vector<double> weights;  // [queries, keys], each row sums to 1
+  std::vector<double> weights;  // [queries, keys]; each row and the head's sink sum to 1
 };
 
 struct AttentionMaps {
   std::vector<std::string> source, target;  // symbols on the axes; target as the decoder reads it
   std::vector<AttentionMap> maps;           // encoder, decoder, cross; layer by layer, head by head
+  bool sink = false;                        // the heads have sinks
   const std::vector<std::string>& queries(AttentionMap::Kind kind) const {
     return kind == AttentionMap::Kind::kEncoder ? source : target;
   }

@@ -282,20 +282,22 @@ TEST(Window, MovesByHalfAWindow) {
 }
 
 TEST(Window, ADecoderOnlyModelGoesOnBeyondItsPositionsWithTheSameBitsInAnyBatch) {
-  const Model model = tiny_text_model();
-  DecodeOptions options;
-  options.sample = true;
-  options.max_length = 40;
-  std::vector<Sentence> sentences;
-  for (const char* prompt : {"", "xyz", "xyzxyzxyzxyzxyzzyx", "z"}) {
-    sentences.push_back({{}, model.text.target().encode_text(prompt), 0});
-  }
-  Pool pool(2);
-  const auto together = Decoder(model, options, pool).decode(sentences);
-  for (size_t i = 0; i < sentences.size(); ++i) {
-    const auto alone = decode_one(model, options, sentences[i]);
-    EXPECT_EQ(alone.front().ids, together[i].front().ids);
-    EXPECT_EQ(alone.front().log_probability, together[i].front().log_probability);
+  for (const Positions positions : {Positions::kLearned, Positions::kRotary, Positions::kAlibi}) {
+    const Model model = tiny_text_model(1, positions);
+    DecodeOptions options;
+    options.sample = true;
+    options.max_length = 40;
+    std::vector<Sentence> sentences;
+    for (const char* prompt : {"", "xyz", "xyzxyzxyzxyzxyzzyx", "z"}) {
+      sentences.push_back({{}, model.text.target().encode_text(prompt), 0});
+    }
+    Pool pool(2);
+    const auto together = Decoder(model, options, pool).decode(sentences);
+    for (size_t i = 0; i < sentences.size(); ++i) {
+      const auto alone = decode_one(model, options, sentences[i]);
+      EXPECT_EQ(alone.front().ids, together[i].front().ids);
+      EXPECT_EQ(alone.front().log_probability, together[i].front().log_probability);
+    }
   }
 }
 

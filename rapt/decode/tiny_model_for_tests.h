@@ -37,13 +37,13 @@ inline Model tiny_pairs_model(uint64_t seed = 1, ModelConfig config = tiny_confi
 }
 
 // Characters x, y, z and the newline, decoder-only.
-inline Model tiny_text_model(uint64_t seed = 1) {
+inline Model tiny_text_model(uint64_t seed = 1, Positions positions = Positions::kLearned) {
   const fs::path path = temporary_file("text.txt", "xyz\nzy\n");
   TextProcessor text = TextProcessor::build(SideOptions(), TextStream(path));
   fs::remove(path);
   ModelConfig config = tiny_config();
   config.architecture = Architecture::kDecoder;
-  config.positions = Positions::kLearned;
+  config.positions = positions;
   config.max_positions = 8;
   Transformer t(config, 0, text.target().size(), wild_init(seed));
   return {std::move(t), std::move(text)};

@@ -8,6 +8,11 @@ void ModelConfig::validate() const {
   check_ranges(*this);
   check((d_k != 0 && d_v != 0) || d_model % heads == 0, "d_model is ", d_model, ", which ", heads,
         " heads do not divide; choose d_model as a multiple of heads, or give d_k and d_v");
+  check(heads % key_heads() == 0, "kv_heads is ", kv_heads, ", which does not divide heads ", heads,
+        "; each key head serves a group of query heads of one size");
+  check(positions != Positions::kRotary || key_dim() % 2 == 0,
+        "positions is 'rotary', which turns ", "pairs of columns, but d_k is ", key_dim(),
+        "; choose an even d_k");
   check(has_encoder() || tie != Tie::kAll,
         "tie is 'all', but a decoder has no source embedding; use 'decoder'");
 }

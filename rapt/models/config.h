@@ -44,6 +44,8 @@ inline constexpr auto kNames<ScoreKind> = names<ScoreKind>({{ScoreKind::kScaledD
 template <>
 inline constexpr auto kNames<Positions> = names<Positions>({{Positions::kSinusoidal, "sinusoidal"},
                                                             {Positions::kLearned, "learned"},
+                                                            {Positions::kRotary, "rotary"},
+                                                            {Positions::kAlibi, "alibi"},
                                                             {Positions::kNone, "none"}});
 template <>
 inline constexpr auto kNames<PositionLayout> = names<PositionLayout>(
@@ -66,6 +68,9 @@ struct ModelConfig {
   size_t d_model = 256;
   size_t heads = 4;
   size_t d_k = 0, d_v = 0;  // of a head; 0: d_model / heads
+  size_t kv_heads = 0;      // 0: heads
+  size_t window = 0;        // 0: none
+  bool attention_sink = false;
   ScoreKind score = ScoreKind::kScaledDot;
   size_t d_ff = 1024;
   size_t encoder_layers = 3, decoder_layers = 3;
@@ -76,6 +81,7 @@ struct ModelConfig {
   kernels::Activation activation = kernels::Activation::kRelu;
   Positions positions = Positions::kSinusoidal;
   PositionLayout position_layout = PositionLayout::kInterleaved;
+  float rotary_base = 10000;
   size_t max_positions = 1024;
   bool scale_embedding = true;  // times sqrt(d_model)
   Tie tie = Tie::kDecoder;
@@ -85,6 +91,7 @@ struct ModelConfig {
 
   size_t key_dim() const { return nn::head_width(d_k, d_model, heads); }
   size_t value_dim() const { return nn::head_width(d_v, d_model, heads); }
+  size_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
   bool has_encoder() const { return architecture == Architecture::kEncoderDecoder; }
   // Throws InvalidArgument: a number out of its range, heads that do not divide d_model.
   void validate() const;
@@ -99,6 +106,13 @@ struct ModelConfig {
           "width of a head's queries and keys; 0: d_model / heads");
     visit("d_v", c.d_v, Range{0, 1 << 12}, "width of a head's values; 0: d_model / heads");
     visit("score", c.score, "what attention compares queries and keys by");
+    visit("kv_heads", c.kv_heads, Range{0, 1024},
+          "heads of keys and values, shared by groups of query heads; must divide heads; 0: heads");
+    visit(
+        "window", c.window, Range{0, 1 << 24},
+        "self-attention sees this many tokens before its own (in the encoder also after); 0: all");
+    visit("attention_sink", c.attention_sink,
+          "a learned logit per head that joins each softmax and takes weight off the keys");
     visit("d_ff", c.d_ff, Range{1, 1 << 18}, "inner width of the feed-forward network");
     visit("encoder_layers", c.encoder_layers, Range{0, 1024}, "layers of the encoder");
     visit("decoder_layers", c.decoder_layers, Range{1, 1024}, "layers of the decoder");
@@ -112,7 +126,9 @@ struct ModelConfig {
           "given");
     visit("activation", c.activation, "of the feed-forward network");
     visit("positions", c.positions, "how the model knows the order");
-    visit("position_layout", c.position_layout, "of sinusoidal positions");
+    visit("position_layout", c.position_layout, "of sinusoidal and rotary positions");
+    visit("rotary_base", c.rotary_base, Range{1, 1e9},
+          "of rotary positions: pair i turns by base^(-2i / d_k) a token");
     visit("max_positions", c.max_positions, Range{1, 1 << 24}, "longest sentence, in tokens");
     visit("scale_embedding", c.scale_embedding, "embeddings times sqrt(d_model)");
     visit("tie", c.tie, "which embeddings and output projection are one matrix");

@@ -17,6 +17,10 @@ ModelConfig unusual() {
   c.heads = 6;
   c.d_k = 5;
   c.d_v = 9;
+  c.kv_heads = 3;
+  c.window = 12;
+  c.attention_sink = true;
+  c.rotary_base = 500;
   c.score = ScoreKind::kCosine;
   c.d_ff = 77;
   c.encoder_layers = 5;
@@ -80,6 +84,11 @@ TEST(ModelConfig, WrongValuesAreNamed) {
   expect("d_k", -1, "d_k");
   expect("score", "euclid", "expected one of scaled-dot, dot, bilinear, additive, cosine");
   expect("d_v", 1 << 20, "d_v");
+  expect("kv_heads", 4, "kv_heads is 4, which does not divide heads 6");
+  expect("kv_heads", 12, "kv_heads is 12, which does not divide heads 6");
+  expect("window", -1, "window");
+  expect("attention_sink", 1, "attention_sink");
+  expect("rotary_base", 0, "rotary_base");
   expect("d_model", -48, "d_model");
   expect("d_model", 1e300, "d_model");
   expect("d_model", "48", "d_model");
@@ -99,6 +108,11 @@ TEST(ModelConfig, ValidateChecksRangesAndHeads) {
   c.d_k = 7;
   EXPECT_THROW(c.validate(), InvalidArgument);  // d_v still wants a multiple
   c.d_v = 5;
+  EXPECT_NO_THROW(c.validate());
+  c.positions = Positions::kRotary;
+  EXPECT_THAT([&] { c.validate(); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("d_k is 7; choose an even d_k")));
+  c.d_k = 8;
   EXPECT_NO_THROW(c.validate());
   c.dropout_attention = 1;
   EXPECT_THAT([&] { c.validate(); },

@@ -146,7 +146,7 @@ TEST_F(ModelDirectoryTest, ConfigurationsAreCheckedKeyByKey) {
   };
   expect([](Json& j) { j["format_version"] = 3; }, "format_version");
   expect([](Json& j) { j.erase("format_version"); }, "format_version");
-  expect([](Json& j) { j["kv_heads"] = 2; }, "kv_heads");
+  expect([](Json& j) { j["key_heads"] = 2; }, "key_heads");
   expect([](Json& j) { j.erase("final_norm"); }, "final_norm");
   expect([](Json& j) { j["d_model"] = 13; }, "d_model is 13, which 2 heads");
   expect([](Json& j) { j["architecture"] = "decoder"; }, "architecture");

@@ -77,6 +77,51 @@ inline const Variant kVariants[] = {
     {"learned", [](ModelConfig& c) { c.positions = Positions::kLearned; }},
     {"no_positions", [](ModelConfig& c) { c.positions = Positions::kNone; }},
     {"halves", [](ModelConfig& c) { c.position_layout = PositionLayout::kHalves; }},
+    {"grouped_queries",
+     [](ModelConfig& c) {
+       c.heads = 4;
+       c.kv_heads = 2;
+     }},
+    {"one_key_head",
+     [](ModelConfig& c) {
+       c.heads = 3;
+       c.kv_heads = 1;
+       c.d_v = 5;
+     }},
+    {"window", [](ModelConfig& c) { c.window = 2; }},
+    {"rotary",
+     [](ModelConfig& c) {
+       c.positions = Positions::kRotary;
+       c.rotary_base = 20;
+     }},
+    {"rotary_halves",
+     [](ModelConfig& c) {
+       c.positions = Positions::kRotary;
+       c.position_layout = PositionLayout::kHalves;
+     }},
+    {"alibi",
+     [](ModelConfig& c) {
+       c.positions = Positions::kAlibi;
+       c.heads = 3;
+     }},
+    {"attention_sink", [](ModelConfig& c) { c.attention_sink = true; }},
+    {"alibi_and_all_masks",
+     [](ModelConfig& c) {
+       c = all_masks(c, Positions::kAlibi);
+       c.dropout_attention = 0.2f;
+     }},
+    {"additive_score_and_all_masks",
+     [](ModelConfig& c) {
+       c = all_masks(c, Positions::kRotary);
+       c.score = ScoreKind::kAdditive;
+     }},
+    {"bilinear_score_and_all_masks",
+     [](ModelConfig& c) {
+       c = all_masks(c, Positions::kAlibi);
+       c.score = ScoreKind::kBilinear;
+     }},
+    {"decoder_rotary_and_all_masks",
+     [](ModelConfig& c) { c = all_masks(tiny_decoder_config(), Positions::kRotary); }},
     {"unscaled", [](ModelConfig& c) { c.scale_embedding = false; }},
     {"tie_decoder", [](ModelConfig& c) { c.tie = Tie::kDecoder; }},
     {"tie_all", [](ModelConfig& c) { c.tie = Tie::kAll; }},

@@ -130,6 +130,21 @@ TEST(ParameterNames, HeadsOfAnyWidthKeepTheOrderOfTheirParts) {
   }
 }
 
+// Groups of query heads share the rows of a key head; a sink has a logit for each query head.
+TEST(ParameterNames, GroupedQueriesHaveFewerKeys) {
+  ModelConfig config = tiny_config();
+  config.heads = 6;
+  config.kv_heads = 2;
+  config.attention_sink = true;
+  const Shapes shapes = shapes_of(tiny_model(config));
+  for (const char* name : {"encoder.layers.0.self_attn", "decoder.layers.1.multihead_attn"}) {
+    EXPECT_EQ(shapes.at(std::string(name) + ".in_proj_weight"), (Shape{(6 + 2 + 2) * 2, kE}));
+    EXPECT_EQ(shapes.at(std::string(name) + ".in_proj_bias"), (Shape{(6 + 2 + 2) * 2}));
+    EXPECT_EQ(shapes.at(std::string(name) + ".out_proj.weight"), (Shape{kE, kE}));
+    EXPECT_EQ(shapes.at(std::string(name) + ".sink"), (Shape{6}));
+  }
+}
+
 TEST(ParameterNames, MatricesDecayAndVectorsDoNot) {
   const Transformer model = tiny_model(tiny_decoder_config());
   for (size_t i = 0; i < model.parameters().size(); ++i) {

@@ -36,6 +36,17 @@ inline ModelConfig tiny_decoder_config() {
   return c;
 }
 
+// Grouped queries, a window that hides some keys of the shards below, and a sink.
+inline ModelConfig all_masks(ModelConfig c, Positions positions) {
+  c.d_model = 16;
+  c.heads = 4;
+  c.kv_heads = 2;
+  c.window = 3;
+  c.attention_sink = true;
+  c.positions = positions;
+  return c;
+}
+
 inline Transformer tiny_model(const ModelConfig& config, uint64_t seed = 1) {
   const bool joint = config.tie == Tie::kAll;
   Transformer model(config,

@@ -39,7 +39,10 @@ using testing::tiny_shard;
 
 // With dropout everywhere: its bits are those of the tokens too.
 std::vector<ModelConfig> configs() {
-  std::vector<ModelConfig> all = {tiny_config(), tiny_decoder_config()};
+  using testing::all_masks;
+  std::vector<ModelConfig> all = {tiny_config(), tiny_decoder_config(),
+                                  all_masks(tiny_config(), Positions::kAlibi),
+                                  all_masks(tiny_decoder_config(), Positions::kRotary)};
   all[0].tie = Tie::kAll;
   for (ModelConfig& c : all) {
     c.d_model = 40;

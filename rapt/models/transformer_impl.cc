@@ -14,6 +14,10 @@ Transformer::Impl::Impl(const ModelConfig& c, size_t sources, size_t targets,
   check(c.tie != Tie::kAll || sources == targets, "tie is 'all', but the source vocabulary has ",
         sources, " entries and the target's ", targets, "; choose a joint vocabulary");
 
+  if (c.positions == Positions::kRotary) {
+    rotary_ =
+        nn::RotaryPositions(c.key_dim(), static_cast<double>(c.rotary_base), c.position_layout);
+  }
   const Scope root(parameters);
   const Init normal =
       Init::normal(static_cast<float>(1 / std::sqrt(static_cast<double>(c.d_model))));
@@ -64,7 +68,12 @@ nn::LayerOptions Transformer::Impl::layer_options(const nn::DeepNorm& constants)
           .d_ff = config.d_ff,
           .d_k = config.d_k,
           .d_v = config.d_v,
+          .kv_heads = config.kv_heads,
           .score = config.score,
+          .attention_sink = config.attention_sink,
+          .window = config.window,
+          .alibi = config.positions == Positions::kAlibi,
+          .rotary = rotary_,
           .residual = config.residual,
           .deep_norm = config.residual == Residual::kDeepNorm ? constants : nn::DeepNorm(),
           .norm = config.norm,

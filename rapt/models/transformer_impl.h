@@ -35,6 +35,7 @@ class Transformer::Impl {
   nn::LayerOptions layer_options(const nn::DeepNorm& constants) const;
   nn::Embedding embedding(const Scope& root, const std::string& side, const Weight& table);
 
+  nn::RotaryPositions rotary_;            // one table for all layers
   std::set<const Parameter*> looked_up_;  // tables that no product reads
 };
 

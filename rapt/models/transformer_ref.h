@@ -9,6 +9,7 @@
 
 #include "rapt/base/philox.h"
 #include "rapt/kernels/activation_ref.h"
+#include "rapt/kernels/rotary_ref.h"
 #include "rapt/models/config.h"
 #include "rapt/text/batches.h"
 
@@ -33,7 +34,8 @@ class TransformerRef {
     if (config_.has_encoder()) {
       memory = embed("source", shard.source_ids, shard.source);
       for (size_t i = 0; i < config_.encoder_layers; ++i) {
-        memory = encoder_layer("encoder.layers." + std::to_string(i), memory, shard.source, false);
+        memory =
+            encoder_layer("encoder.layers." + std::to_string(i), memory, shard.source, Sees::kAll);
       }
       if (config_.final_norm) memory = norm("encoder.norm", memory);
     }
@@ -41,7 +43,7 @@ class TransformerRef {
     for (size_t i = 0; i < config_.decoder_layers; ++i) {
       const std::string name = "decoder.layers." + std::to_string(i);
       y = config_.has_encoder() ? decoder_layer(name, y, shard.target, memory, shard.source)
-                                : encoder_layer(name, y, shard.target, true);
+                                : encoder_layer(name, y, shard.target, Sees::kPast);
     }
     return config_.final_norm ? norm("decoder.norm", y) : y;
   }
@@ -154,8 +156,8 @@ class TransformerRef {
   }
 
   T position(const std::string& side, size_t place, size_t c) const {
-    if (config_.positions == Positions::kNone) return T(0);
     if (config_.positions == Positions::kLearned) return get(side + "_positions.weight")(place, c);
+    if (config_.positions != Positions::kSinusoidal) return T(0);
     const size_t d = config_.d_model;
     const bool halves = config_.position_layout == PositionLayout::kHalves;
     const size_t pair = halves ? c % (d / 2) : c / 2;
@@ -186,8 +188,8 @@ class TransformerRef {
     return get(name).row(h * d + c);
   }
 
-  // nn/score.h, of one query and one key.
-  T score(const std::string& name, Row<T> q, Row<T> k, size_t h) const {
+  // nn/score.h, of query head h and key head g.
+  T score(const std::string& name, Row<T> q, Row<T> k, size_t h, size_t g) const {
     using std::sqrt, std::tanh;
     const size_t d = q.size();
     const T root = sqrt(T(static_cast<double>(d)));
@@ -210,7 +212,7 @@ class TransformerRef {
       case ScoreKind::kAdditive:
         for (size_t c = 0; c < d; ++c) {
           sum += get(name + ".score_vector")(h, c) *
-                 tanh(dot(head_row(name + ".score_key_weight", h, c, d), k) +
+                 tanh(dot(head_row(name + ".score_key_weight", g, c, d), k) +
                       dot(head_row(name + ".score_query_weight", h, c, d), q));
         }
         return sum;
@@ -221,33 +223,75 @@ class TransformerRef {
     return sum;
   }
 
-  // Queries x on keys `memory` (x itself in self-attention), head by head.
-  Matrix attention(const std::string& name, const Matrix& x, const Lengths& queries,
-                   const Matrix& memory, const Lengths& keys, bool causal) const {
-    using std::exp;
-    using std::sqrt;
-    const size_t dim = config_.key_dim(), dim_v = config_.value_dim();
-    const size_t width = config_.heads * dim, width_v = config_.heads * dim_v;
-    const Matrix &w = get(name + ".in_proj_weight"), &b = get(name + ".in_proj_bias");
-    const Matrix q = linear(x, w, b, 0, width), k = linear(memory, w, b, width, 2 * width),
-                 v = linear(memory, w, b, 2 * width, 2 * width + width_v);
-    Matrix out({x.rows(), width_v});
+  // What a query of self-attention sees, or that it reads another sentence, all of it.
+  enum class Sees { kAll, kPast, kMemory };
+
+  bool visible(Sees sees, size_t i, size_t j) const {
+    if (sees == Sees::kMemory) return true;
+    const size_t distance = i < j ? j - i : i - j;
+    return (sees == Sees::kAll || j <= i) && (config_.window == 0 || distance <= config_.window);
+  }
+  // Press et al. for a power of two of heads; else those of the power below, then every second of
+  // the power above.
+  double slope(size_t h) const {
+    size_t power = 1;
+    while (2 * power <= config_.heads) power *= 2;
+    const double exponent =
+        h < power ? 8.0 * static_cast<double>(h + 1) / static_cast<double>(power)
+                  : 8.0 * static_cast<double>(2 * (h - power) + 1) / static_cast<double>(2 * power);
+    return std::pow(2.0, -exponent);
+  }
+  void turn(Matrix& x, const Lengths& lengths) const {
+    const size_t dim = config_.key_dim();
+    const auto pairs = config_.position_layout == PositionLayout::kHalves
+                           ? kernels::RotaryPairs::kHalves
+                           : kernels::RotaryPairs::kNeighbours;
     for (size_t r = 0; r < x.rows(); ++r) {
-      const size_t s = queries.find(r), first = keys.offset(s);
-      const size_t seen = causal ? r - queries.offset(s) + 1 : keys[s].size;
+      for (size_t c = 0; c < x.cols(); c += dim) {
+        const std::vector<T> turned =
+            kernels::rotary_ref<T>(x.row(r).subspan(c, dim), lengths.key(r).position,
+                                   static_cast<double>(config_.rotary_base), pairs);
+        for (size_t i = 0; i < dim; ++i) x(r, c + i) = turned[i];
+      }
+    }
+  }
+
+  // Queries x on keys of `memory` (x itself in self-attention), head by head.
+  Matrix attention(const std::string& name, const Matrix& x, const Lengths& queries,
+                   const Matrix& memory, const Lengths& keys, Sees sees) const {
+    using std::exp;
+    const size_t dim = config_.key_dim(), dim_v = config_.value_dim();
+    const size_t group = config_.heads / config_.key_heads();
+    const size_t first_k = config_.heads * dim, first_v = first_k + config_.key_heads() * dim,
+                 end = first_v + config_.key_heads() * dim_v;
+    const Matrix &w = get(name + ".in_proj_weight"), &b = get(name + ".in_proj_bias");
+    Matrix q = linear(x, w, b, 0, first_k), k = linear(memory, w, b, first_k, first_v);
+    const Matrix v = linear(memory, w, b, first_v, end);
+    if (config_.positions == Positions::kRotary && sees != Sees::kMemory) {
+      turn(q, queries);
+      turn(k, keys);
+    }
+    const bool alibi = config_.positions == Positions::kAlibi && sees != Sees::kMemory;
+    Matrix out({x.rows(), config_.heads * dim_v});
+    for (size_t r = 0; r < x.rows(); ++r) {
+      const size_t s = queries.find(r), first = keys.offset(s), i = r - queries.offset(s);
       for (size_t h = 0; h < config_.heads; ++h) {
-        std::vector<T> p(seen);
-        T total(0);
-        for (size_t j = 0; j < seen; ++j) {
+        const size_t g = h / group;
+        std::vector<T> p(keys[s].size, T(0));
+        T total = config_.attention_sink ? exp(get(name + ".sink").data[h]) : T(0);
+        for (size_t j = 0; j < p.size(); ++j) {
+          if (!visible(sees, i, j)) continue;
+          const double distance = std::abs(static_cast<double>(i) - static_cast<double>(j));
           p[j] = exp(score(name, q.row(r).subspan(h * dim, dim),
-                           k.row(first + j).subspan(h * dim, dim), h));
+                           k.row(first + j).subspan(g * dim, dim), h, g) -
+                     T(alibi ? slope(h) * distance : 0.0));
           total += p[j];
         }
-        for (size_t j = 0; j < seen; ++j) {
+        for (size_t j = 0; j < p.size(); ++j) {
           const T weight = p[j] / total *
                            mask(config_.dropout_attention, name + ".dropout", queries.key(r), j, h);
-          for (size_t c = h * dim_v; c < (h + 1) * dim_v; ++c) {
-            out(r, c) += weight * v(first + j, c);
+          for (size_t c = 0; c < dim_v; ++c) {
+            out(r, h * dim_v + c) += weight * v(first + j, g * dim_v + c);
           }
         }
       }
@@ -292,9 +336,9 @@ class TransformerRef {
   }
 
   Matrix encoder_layer(const std::string& name, const Matrix& x, const Lengths& lengths,
-                       bool causal) const {
+                       Sees sees) const {
     const Matrix a = connect(name, 1, x, lengths, [&](const Matrix& in) {
-      return attention(name + ".self_attn", in, lengths, in, lengths, causal);
+      return attention(name + ".self_attn", in, lengths, in, lengths, sees);
     });
     return connect(name, 2, a, lengths,
                    [&](const Matrix& in) { return feed_forward(name, in, lengths); });
@@ -302,10 +346,10 @@ class TransformerRef {
   Matrix decoder_layer(const std::string& name, const Matrix& x, const Lengths& targets,
                        const Matrix& memory, const Lengths& sources) const {
     const Matrix a = connect(name, 1, x, targets, [&](const Matrix& in) {
-      return attention(name + ".self_attn", in, targets, in, targets, true);
+      return attention(name + ".self_attn", in, targets, in, targets, Sees::kPast);
     });
     const Matrix b = connect(name, 2, a, targets, [&](const Matrix& in) {
-      return attention(name + ".multihead_attn", in, targets, memory, sources, false);
+      return attention(name + ".multihead_attn", in, targets, memory, sources, Sees::kMemory);
     });
     return connect(name, 3, b, targets,
                    [&](const Matrix& in) { return feed_forward(name, in, targets); });

@@ -34,7 +34,7 @@ Tensor last_rows(Context& ctx, const Tensor& x, const Lengths& lengths) {
 
 State Transformer::make_state(size_t sequences, size_t max_rows) const {
   const ModelConfig& c = config();
-  return State(c.decoder_layers, {c.heads * c.key_dim(), c.heads * c.value_dim()},
+  return State(c.decoder_layers, {c.key_heads() * c.key_dim(), c.key_heads() * c.value_dim()},
                sequences * max_rows);
 }
 

@@ -11,6 +11,7 @@
 namespace rapt {
 namespace {
 
+using testing::all_masks;
 using testing::expect_same_bits;
 using ::testing::HasSubstr;
 using testing::random_ids;
@@ -31,6 +32,7 @@ struct Sentence {
 ModelConfig wide(ModelConfig c) {
   c.d_model = 36;
   c.heads = 3;
+  c.kv_heads = c.kv_heads == 0 ? 0 : 1;
   c.d_ff = 70;
   return c;
 }
@@ -63,6 +65,11 @@ std::vector<ModelConfig> configs() {
     all.push_back(all.size() % 2 == 0 ? free_heads : post_decoder);
     all.back().score = score;
   }
+  all.push_back(all_masks(tiny_config(), Positions::kAlibi));
+  all.push_back(all_masks(tiny_decoder_config(), Positions::kRotary));
+  all.push_back(wide(all_masks(tiny_config(), Positions::kRotary)));
+  all.push_back(all_masks(tiny_config(), Positions::kAlibi));
+  all.back().score = ScoreKind::kAdditive;
   return all;
 }
 
@@ -250,6 +257,15 @@ TEST(TransformerStep, SteadyStepsAskTheSystemForNothing) {
     for (int i = 0; i < 6; ++i) batch.step({1, 1});
     EXPECT_EQ(memory.stats().system_allocations, before);
   }
+}
+
+// What grouped queries are for: a cache of the key heads alone.
+TEST(TransformerStep, TheCacheHoldsKeyHeadsOnly) {
+  ModelConfig config = all_masks(tiny_decoder_config(), Positions::kRotary);
+  config.d_v = 5;
+  const State state = tiny_model(config).make_state(2, 7);
+  EXPECT_EQ(state.cache().keys(1).shape(), (Shape{14, 2 * 4}));
+  EXPECT_EQ(state.cache().values(1).shape(), (Shape{14, 2 * 5}));
 }
 
 TEST(TransformerStep, RefusesWhatDoesNotFitBeforeTheCacheIsTouched) {

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <numeric>
 
 #include "rapt/models/model_variants_test.h"
 #include "rapt/models/transformer_ref.h"
@@ -143,6 +145,35 @@ TEST(Transformer, SmoothingFormulasAreThoseOfTheirNames) {
               loss(0.12f * v / (v - 1), ops::Smoothing::kPytorch), 1e-4);
   EXPECT_GT(std::abs(loss(0.12f, ops::Smoothing::kFairseq) - loss(0.12f, ops::Smoothing::kPytorch)),
             1e-3);
+}
+
+// Before training a sink is a key with score 0 and value 0.
+TEST(Transformer, SinksTakeWeightOffTheKeys) {
+  ModelConfig config = tiny_config();
+  config.attention_sink = true;
+  Transformer model(config, testing::kSourceVocabulary, testing::kTargetVocabulary);
+  const char* name = "decoder.layers.0.multihead_attn";
+  Parameter* sink = model.parameters().find(std::string(name) + ".sink");
+  EXPECT_FALSE(sink->decay);
+  EXPECT_THAT(sink->value.host(), ::testing::Each(0.0f));
+  const auto largest_row_sum = [&] {
+    Context ctx(Mode::kInference, testing::test_pool());
+    double largest = 0;
+    ctx.observe([&](std::string_view seen, const Tensor& weights) {
+      if (seen != concat(name, ".weights")) return;
+      for (size_t i = 0; i + 5 <= 4 * 5; i += 5) {  // of the first sentence, 4 queries and 5 keys
+        const auto row = weights.span().subspan(i, 5);
+        largest = std::max(largest, std::accumulate(row.begin(), row.end(), 0.0));
+      }
+    });
+    model.decoder_output(ctx, tiny_shard(config));
+    return largest;
+  };
+  const double before = largest_row_sum();
+  EXPECT_LT(before, 1);
+  EXPECT_GT(before, 0);
+  std::ranges::fill(sink->value.host(), 100.0f);
+  EXPECT_LT(largest_row_sum(), 1e-30);
 }
 
 // Attention over nothing gives zeros; nothing becomes NaN on the way.

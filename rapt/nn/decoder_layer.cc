@@ -5,7 +5,7 @@ namespace rapt::nn {
 DecoderLayer::DecoderLayer(const Scope& scope, const LayerOptions& options)
     : self_attention_(scope / "self_attn", options),
       self_attention_norm_(scope, 1, options),
-      cross_attention_(scope / "multihead_attn", options),
+      cross_attention_(scope / "multihead_attn", options.of_cross_attention()),
       cross_attention_norm_(scope, 2, options),
       feed_forward_(scope, options),
       feed_forward_norm_(scope, 3, options) {}

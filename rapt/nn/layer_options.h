@@ -4,6 +4,7 @@
 
 #include "rapt/kernels/activation.h"
 #include "rapt/nn/deep_norm.h"
+#include "rapt/nn/positions.h"
 
 namespace rapt {
 
@@ -36,13 +37,29 @@ constexpr size_t head_width(size_t wanted, size_t d_model, size_t heads) {
 struct LayerOptions {
   size_t d_model = 512, heads = 8, d_ff = 2048;
   size_t d_k = 0, d_v = 0;  // of a head: of queries and keys, of values; 0: d_model / heads
+  size_t kv_heads = 0;      // heads of keys and values, which groups of query heads share; 0: heads
   ScoreKind score = ScoreKind::kScaledDot;
+  bool attention_sink = false;
+  // Of self-attention alone:
+  size_t window = 0;  // keys that are farther from a query are hidden; 0: none
+  bool alibi = false;
+  RotaryPositions rotary = {};
   Residual residual = Residual::kPost;
   DeepNorm deep_norm = {};  // its constants, or ones
   NormKind norm = NormKind::kLayer;
   float norm_eps = 1e-5f;
   kernels::Activation activation = kernels::Activation::kRelu;
   float dropout_attention = 0, dropout_activation = 0, dropout_residual = 0;
+
+  size_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
+  // Queries and keys of two sentences have no distance.
+  LayerOptions of_cross_attention() const {
+    LayerOptions options = *this;
+    options.window = 0;
+    options.alibi = false;
+    options.rotary = {};
+    return options;
+  }
 };
 
 }  // namespace nn

@@ -10,23 +10,31 @@ using ops::Columns;
 
 MultiHeadAttention::MultiHeadAttention(const Scope& scope, const LayerOptions& options)
     : heads_(options.heads),
+      kv_heads_(options.key_heads()),
       d_k_(head_width(options.d_k, options.d_model, options.heads)),
       d_v_(head_width(options.d_v, options.d_model, options.heads)),
       dropout_{options.dropout_attention, scope.site("dropout")},
+      slopes_(options.alibi ? alibi_slopes(heads_) : std::vector<float>()),
+      rotary_(options.rotary),
       weights_name_((scope / "weights").name()),
       in_proj_weight_(scope.weight("in_proj_weight", end(), options.d_model,
                                    Init::xavier(options.deep_norm.beta, /*first_row=*/values()))),
       in_proj_bias_(scope.parameter("in_proj_bias", {end()}, Init::zeros())),
       score_(scope, options),
-      out_proj_(scope / "out_proj", heads_ * d_v_, options.d_model, options.deep_norm.beta) {}
+      sink_(options.attention_sink ? &scope.parameter("sink", {heads_}, Init::zeros()) : nullptr),
+      out_proj_(scope / "out_proj", heads_ * d_v_, options.d_model, options.deep_norm.beta) {
+  if (options.window != 0) window_ = static_cast<uint32_t>(options.window);
+}
 
 ops::AttentionArgs MultiHeadAttention::args(Band band) const {
   ops::AttentionArgs args;
-  args.heads = args.kv_heads = heads_;
+  args.heads = heads_;
+  args.kv_heads = kv_heads_;
   args.dim = d_k_;
   args.dim_v = d_v_;
   args.scale = score_.scale();
-  args.band = band;
+  args.band = window_ ? band.within(*window_) : band;
+  args.slopes = slopes_;
   args.dropout = dropout_;
   return args;
 }
@@ -36,10 +44,13 @@ Var MultiHeadAttention::attend(Context& ctx, const Columns& q, const Columns& k,
   const ops::AttentionArgs a = args(band);
   const ops::Score score = score_.between(ctx);
   const Columns phi = score_.queries(ctx, q), psi = score_.keys(ctx, k);
+  const Var logits = sink_ == nullptr ? Var() : ctx.leaf(sink_->value);
+  const Var* sink = sink_ == nullptr ? nullptr : &logits;
   if (ctx.observed()) {
-    ctx.watch(weights_name_, ops::attention_weights(ctx, score, phi, psi, queries, keys, a));
+    ctx.watch(weights_name_,
+              ops::attention_weights(ctx, score, phi, psi, queries, keys, a, nullptr, sink));
   }
-  return out_proj_(ctx, ops::attention(ctx, score, phi, psi, v, queries, keys, a));
+  return out_proj_(ctx, ops::attention(ctx, score, phi, psi, v, queries, keys, a, nullptr, sink));
 }
 
 Var MultiHeadAttention::attend_cached(Context& ctx, const Columns& q, const Lengths& queries,
@@ -47,15 +58,22 @@ Var MultiHeadAttention::attend_cached(Context& ctx, const Columns& q, const Leng
   const ops::AttentionArgs a = args(band);
   const ops::Score score = score_.between(ctx);
   const Columns phi = score_.queries(ctx, q);
+  const Tensor* sink = sink_ == nullptr ? nullptr : &sink_->value;
   if (ctx.observed()) {
-    ctx.watch(weights_name_, ops::attention_weights_cached(ctx, score, phi, queries, keys, a));
+    ctx.watch(weights_name_,
+              ops::attention_weights_cached(ctx, score, phi, queries, keys, a, nullptr, sink));
   }
-  return out_proj_(ctx, ops::attention_cached(ctx, score, phi, queries, keys, a));
+  return out_proj_(ctx, ops::attention_cached(ctx, score, phi, queries, keys, a, nullptr, sink));
+}
+
+Var MultiHeadAttention::project_self(Context& ctx, const Var& x, const Lengths& sentences) const {
+  const Var qkv = ops::linear(ctx, x, in_proj_weight_, &in_proj_bias_);
+  return rotary_.none() ? qkv : rotary_(ctx, qkv, heads_ + kv_heads_, sentences);
 }
 
 Var MultiHeadAttention::operator()(Context& ctx, const Var& x, const Lengths& sentences,
                                    Band band) const {
-  const Var qkv = ops::linear(ctx, x, in_proj_weight_, &in_proj_bias_);
+  const Var qkv = project_self(ctx, x, sentences);
   return attend(ctx, {qkv, 0}, {qkv, keys()}, {qkv, values()}, sentences, sentences, band);
 }
 
@@ -86,7 +104,7 @@ Var MultiHeadAttention::keys_values(Context& ctx, const Var& memory) const {
 
 Var MultiHeadAttention::step(Context& ctx, const Var& x, const Lengths& lengths,
                              const LayerCache& cache) const {
-  const Var qkv = ops::linear(ctx, x, in_proj_weight_, &in_proj_bias_);
+  const Var qkv = project_self(ctx, x, lengths);
   const Columns psi = score_.keys(ctx, {qkv, keys()});
   const MatrixView<float> all_keys = cache.keys.matrix(), all_values = cache.values.matrix();
   for (size_t r = 0; r < qkv.rows(); ++r) {

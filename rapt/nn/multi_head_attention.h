@@ -1,19 +1,28 @@
 // Multi-head attention (Vaswani et al., 2017, section 3.2.2), as torch.nn.MultiheadAttention:
-//   q, k, v = the three parts of x W^T + b          W = in_proj_weight [heads (2 d_k + d_v), E]
-//   head h  = softmax(f(q_h, k_h)) v_h              columns h d_k … of q and k, h d_v … of v
+//   q, k, v = the three parts of x W^T + b          W = in_proj_weight: heads d_k rows for q,
+//                                                   kv_heads d_k for k, kv_heads d_v for v
+//   head h  = softmax(f(q_h, k_g)) v_g              columns h d_k … of q, g d_k … of k, g d_v … of v
 //   y       = (heads side by side) W_out^T + b_out  W_out [E, heads d_v]
-// f is q_h k_h^T / sqrt(d_k) in the paper and in PyTorch, or another score of nn/score.h. d_k and d_v
-// are E / heads there, and free here. In self-attention one product
-// gives q, k and v. In cross attention the rows of W that give q act on the target and the others on
-// the memory. Dropout of the weights: site "dropout".
+// f is q_h k_g^T / sqrt(d_k) in the paper and in PyTorch, or another score of nn/score.h. d_k and d_v
+// are E / heads there, and free here; g is h there, and here groups of query heads may share keys and
+// values (Ainslie et al., 2023). In self-attention one product gives q, k and v. In cross attention
+// the rows of W that give q act on the target and the others on the memory. Dropout of the weights:
+// site "dropout".
+//
+// Options of self-attention: a window hides keys that are far from the query; ALiBi takes
+// slope |i - j| off the scores; rotary positions turn q and k, and a cache holds the turned keys.
+// With a sink (Xiao et al., 2023) the parameter "sink" [heads] holds a logit that joins each softmax
+// without a value; it starts at 0.
 //
 // An observed context is shown the weights before dropout as "<name>.weights", for example
 // "decoder.layers.1.multihead_attn.weights", a tensor [heads, sum over sentences of queries x keys]:
 // of each head the matrices [queries, keys] of the sentences, one after another.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "rapt/nn/layer_options.h"
 #include "rapt/nn/linear.h"
@@ -24,7 +33,7 @@ namespace rapt::nn {
 
 // What self-attention of one layer writes and reads in a step of decoding.
 struct LayerCache {
-  Tensor keys, values;                             // [slots, heads d_k], [slots, heads d_v]
+  Tensor keys, values;                             // [slots, kv_heads d_k], [slots, kv_heads d_v]
   std::span<const int32_t> written;                // the slot of each row of the step
   std::span<const std::span<const int32_t>> read;  // of each sequence its slots by position
 };
@@ -51,13 +60,15 @@ class MultiHeadAttention {
   Var step(Context& ctx, const Var& x, const Lengths& lengths, const MemoryRows& keys_values) const;
 
  private:
+  // q, k and v of self-attention side by side, at their positions.
+  Var project_self(Context& ctx, const Var& x, const Lengths& sentences) const;
   Var queries(Context& ctx, const Var& x) const;
   Var project_memory(Context& ctx, const Var& memory) const;
   // Rows of in_proj_weight, which are columns of the projection: of the first key, of the first
   // value, the number of all.
   size_t keys() const { return heads_ * d_k_; }
-  size_t values() const { return 2 * heads_ * d_k_; }
-  size_t end() const { return heads_ * (2 * d_k_ + d_v_); }
+  size_t values() const { return keys() + kv_heads_ * d_k_; }
+  size_t end() const { return values() + kv_heads_ * d_v_; }
   // Where keys_values() starts: packed weights come in panels, and this is that of the first key.
   size_t first_column() const {
     return keys() / kernels::PackedB::kWidth * kernels::PackedB::kWidth;
@@ -68,12 +79,16 @@ class MultiHeadAttention {
   Var attend_cached(Context& ctx, const ops::Columns& q, const Lengths& queries,
                     std::span<const ops::CachedKeys> keys, ops::Band band) const;
 
-  size_t heads_, d_k_, d_v_;
+  size_t heads_, kv_heads_, d_k_, d_v_;
   Dropout dropout_;
-  std::string weights_name_;  // to observers
+  std::optional<uint32_t> window_;
+  std::vector<float> slopes_;  // of ALiBi, or none
+  RotaryPositions rotary_;     // or none
+  std::string weights_name_;   // to observers
   const Weight& in_proj_weight_;
   const Parameter& in_proj_bias_;
   Score score_;
+  const Parameter* sink_;  // or null
   Linear out_proj_;
 };
 

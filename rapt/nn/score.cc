@@ -30,7 +30,7 @@ Heads heads_of(const Columns& x, size_t heads, size_t d_k) {
 Score::Score(const Scope& scope, const LayerOptions& options)
     : kind_(options.score),
       heads_(options.heads),
-      kv_heads_(options.heads),
+      kv_heads_(options.key_heads()),
       d_k_(head_width(options.d_k, options.d_model, options.heads)) {
   const double d = static_cast<double>(d_k_), root = std::sqrt(d);
   switch (kind_) {

@@ -28,21 +28,25 @@ size_t estimate_memory(const Transformer& model, const TrainOptions& options, Sh
   const bool norms = config.norm != NormKind::kNone && config.residual != Residual::kNone &&
                      config.residual != Residual::kPlain;
   const double join = norms ? 2 * d : d;
-  const auto keys = static_cast<double>(config.heads * config.key_dim());
-  const auto values = static_cast<double>(config.heads * config.value_dim());
+  const auto width = [](size_t heads, size_t dim) { return static_cast<double>(heads * dim); };
+  const double queries = width(config.heads, config.key_dim()),
+               keys = width(config.key_heads(), config.key_dim()),
+               values = width(config.key_heads(), config.value_dim()),
+               outputs = width(config.heads, config.value_dim());
   // Scores other than the products of Q and K compare rows made of them; a table of additive scores
   // is not counted, for it depends on the lengths of the sentences.
   const bool both = config.score == ScoreKind::kAdditive || config.score == ScoreKind::kCosine;
-  const double phi = both || config.score == ScoreKind::kBilinear ? keys : 0;
+  const double phi = both || config.score == ScoreKind::kBilinear ? queries : 0;
   const double psi = both ? keys : 0;
-  const double attention = 2 * (keys + values) + phi + psi + join, feed_forward = inner + join;
+  const double attention = queries + keys + values + outputs + phi + psi + join,
+               feed_forward = inner + join;
   const double source = config.has_encoder() ? shard.source_tokens : 0;
   const double target = shard.target_tokens;
   const double encoder =
       source * (attention + feed_forward) * static_cast<double>(config.encoder_layers);
-  const double cross = config.has_encoder()
-                           ? target * (keys + values + phi + join) + source * (keys + values + psi)
-                           : 0;
+  const double cross = config.has_encoder() ? target * (queries + outputs + phi + join) +
+                                                  source * (keys + values + psi)
+                                            : 0;
   const double decoder =
       (target * (attention + feed_forward) + cross) * static_cast<double>(config.decoder_layers);
   const double ends = 2 * d * (source + target);  // embeddings, final norms

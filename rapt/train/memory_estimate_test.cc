@@ -99,6 +99,10 @@ TEST(MemoryEstimate, LiesNearTheMeasuredPeak) {
   other.d_k = 24;
   other.d_v = 16;
   expect_close("wide heads", other, options, sizes);
+  other.kv_heads = 2;
+  other.positions = Positions::kRotary;
+  other.attention_sink = true;
+  expect_close("few key heads, rotary", other, options, sizes);
   other.score = ScoreKind::kCosine;
   expect_close("cosine", other, options, sizes);
   other.score = ScoreKind::kBilinear;

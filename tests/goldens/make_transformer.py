@@ -34,6 +34,8 @@ BASE = {
     "architecture": "encoder-decoder", "d_model": 16, "heads": 2, "d_ff": 32,
     "encoder_layers": 2, "decoder_layers": 2, "residual": "post", "final_norm": True,
     "norm_eps": 1e-5, "activation": "relu", "tie": "none", "output_bias": True,
+    "kv_heads": 0, "window": 0, "attention_sink": False,
+    "positions": "sinusoidal", "position_layout": "interleaved", "rotary_base": 10000.0,
     "source_vocabulary": 23, "target_vocabulary": 19, "label_smoothing": 0.1,
     "source_lengths": [7, 3, 1, 5], "target_lengths": [4, 6, 2, 1],
     "lr": 0.002, "beta1": 0.9, "beta2": 0.98, "eps": 1e-8,
@@ -51,6 +53,14 @@ CASES = {
                               "norm_eps": 1e-3, "clip": 0.5, "seed": 4},
     "decoder_only": {"architecture": "decoder", "residual": "pre", "activation": "gelu",
                      "encoder_layers": 0, "heads": 4, "tie": "decoder", "clip": 1.0, "seed": 5},
+    "decoder_rotary_masks": {"architecture": "decoder", "residual": "pre", "encoder_layers": 0,
+                             "heads": 4, "kv_heads": 2, "window": 2, "attention_sink": True,
+                             "positions": "rotary", "tie": "decoder", "seed": 6},
+    # A number of heads that is no power of two.
+    "alibi_masks": {"d_model": 24, "heads": 6, "kv_heads": 2, "window": 3, "attention_sink": True,
+                    "positions": "alibi", "encoder_layers": 1, "seed": 7},
+    "rotary_halves": {"kv_heads": 1, "positions": "rotary", "position_layout": "halves",
+                      "rotary_base": 100.0, "encoder_layers": 1, "seed": 8},
 }
 
 
@@ -65,10 +75,97 @@ def causal(length):
     return torch.ones(length, length, dtype=torch.bool).triu(1)
 
 
+def rotated(x, config):
+    """x [batch, heads, length, dim]: pair i of columns turned by position * base^(-2i / dim)."""
+    length, dim = x.shape[-2:]
+    i = torch.arange(dim // 2, dtype=torch.float64)
+    angles = (torch.arange(length, dtype=torch.float64)[:, None]
+              * config["rotary_base"] ** (-2 * i / dim))
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    if config["position_layout"] == "halves":
+        a, b = x[..., :dim // 2], x[..., dim // 2:]
+        return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * cos - b * sin, b * cos + a * sin], dim=-1).flatten(-2)
+
+
+def slopes(heads):
+    """The function of the authors of ALiBi, in their words: get_slopes."""
+    def of_power(n):
+        start = 2 ** (-2 ** -(math.log2(n) - 3))
+        return [start * start ** i for i in range(n)]
+    if math.log2(heads).is_integer():
+        return of_power(heads)
+    closest = 2 ** math.floor(math.log2(heads))
+    return of_power(closest) + slopes(2 * closest)[0::2][:heads - closest]
+
+
+class Attention(nn.Module):
+    """nn.MultiheadAttention by hand, with its names, and what it does not have: fewer heads of keys
+    than of queries, a sink, and in self-attention a window, ALiBi and rotary positions."""
+
+    batch_first = True  # nn.TransformerEncoder asks
+
+    def __init__(self, config, crosses):
+        super().__init__()
+        self.config, self.crosses, self.heads = config, crosses, config["heads"]
+        self.kv_heads = config["kv_heads"] or self.heads
+        d_model = config["d_model"]
+        self.dim = d_model // self.heads
+        rows = (self.heads + 2 * self.kv_heads) * self.dim
+        self.in_proj_weight = nn.Parameter(torch.empty(rows, d_model))
+        self.in_proj_bias = nn.Parameter(torch.empty(rows))
+        if config["attention_sink"]:
+            self.sink = nn.Parameter(torch.empty(self.heads))
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def project(self, x, first_head, heads):
+        rows = slice(first_head * self.dim, (first_head + heads) * self.dim)
+        y = nn.functional.linear(x, self.in_proj_weight[rows], self.in_proj_bias[rows])
+        return y.unflatten(-1, (heads, self.dim)).transpose(1, 2)
+
+    def forward(self, query, key, value, attn_mask=None, key_padding_mask=None, **_):
+        q = self.project(query, 0, self.heads)
+        k = self.project(key, self.heads, self.kv_heads)
+        v = self.project(value, self.heads + self.kv_heads, self.kv_heads)
+        if self.config["positions"] == "rotary" and not self.crosses:
+            q, k = rotated(q, self.config), rotated(k, self.config)
+        k, v = (x.repeat_interleave(self.heads // self.kv_heads, dim=1) for x in (k, v))
+        scores = q @ k.transpose(-2, -1) / math.sqrt(self.dim)
+
+        def hides(mask):  # bools, or what the layers make of them
+            return mask if mask.dtype == torch.bool else mask == -math.inf
+        hidden = hides(key_padding_mask)[:, None, None, :]
+        if attn_mask is not None:
+            hidden = hidden | hides(attn_mask)
+        if not self.crosses:
+            t = torch.arange(q.shape[-2])
+            distance = (t[:, None] - t[None, :]).abs()
+            if self.config["window"]:
+                hidden = hidden | (distance > self.config["window"])
+            if self.config["positions"] == "alibi":
+                steps = torch.tensor(slopes(self.heads), dtype=torch.float64).to(scores.dtype)
+                scores = scores - steps[:, None, None] * distance
+        # Not -inf: a row of padding may see nothing, and must not become NaN.
+        scores = scores.masked_fill(hidden, -1e30)
+        if self.config["attention_sink"]:
+            sink = self.sink[:, None, None].expand(*scores.shape[:-1], 1)
+            weights = torch.cat([scores, sink], dim=-1).softmax(-1)[..., :-1]
+        else:
+            weights = scores.softmax(-1)
+        return self.out_proj((weights @ v).transpose(1, 2).flatten(-2)), None
+
+
+def by_hand(config):
+    """Whether the case has what nn.MultiheadAttention has not."""
+    return (config["kv_heads"] or config["window"] or config["attention_sink"]
+            or config["positions"] != "sinusoidal")
+
+
 class Model(nn.Module):
     """Embeddings, positions and output projection around PyTorch's own layers."""
 
-    def __init__(self, config):
+    def __init__(self, config, hand=None):
         super().__init__()
         self.config = config
         d_model, final_norm = config["d_model"], config["final_norm"]
@@ -90,6 +187,11 @@ class Model(nn.Module):
                                                  config["decoder_layers"], norm())
         else:
             self.decoder = stack(nn.TransformerEncoderLayer, "decoder")
+        if by_hand(config) if hand is None else hand:
+            for layer in list(self.modules()):
+                for name in ("self_attn", "multihead_attn"):
+                    if hasattr(layer, name):
+                        setattr(layer, name, Attention(config, name == "multihead_attn"))
         self.target_embedding = nn.Embedding(config["target_vocabulary"], d_model)
         self.output = nn.Linear(d_model, config["target_vocabulary"], bias=config["output_bias"])
         if config["tie"] != "none":
@@ -111,8 +213,10 @@ class Model(nn.Module):
 
     def embed(self, embedding, ids):
         d_model = self.config["d_model"]
-        positions = sinusoids(ids.shape[1], d_model).to(embedding.weight.dtype)
-        return embedding(ids) * math.sqrt(d_model) + positions
+        x = embedding(ids) * math.sqrt(d_model)
+        if self.config["positions"] != "sinusoidal":
+            return x
+        return x + sinusoids(ids.shape[1], d_model).to(x.dtype)
 
     def forward(self, batch):
         target = self.embed(self.target_embedding, batch["target_in"])
@@ -209,6 +313,17 @@ def float32_errors(exact, single):
     }
 
 
+def check_attention_by_hand(config):
+    """Attention above gives what nn.MultiheadAttention gives, where that has all that is asked."""
+    logits = []
+    for hand in (False, True):
+        generator = torch.Generator().manual_seed(config["seed"])
+        model = Model(config, hand).to(torch.float64)
+        model.initialise(generator)
+        logits.append(model(make_batch(config, generator)))
+    assert relative(logits[1], logits[0]) < 1e-14, relative(logits[1], logits[0])
+
+
 def tensors_of(result):
     tensors = {"logits": result["logits"].float()}
     for kind, values in (("parameter", result["parameters"]), ("gradient", result["gradients"]),
@@ -232,6 +347,8 @@ def main():
     index = {}
     for name, changes in CASES.items():
         config = {**BASE, **changes}
+        if not by_hand(config):
+            check_attention_by_hand(config)
         exact, single = run(config, torch.float64), run(config, torch.float32)
         save_file(tensors_of(exact), FOLDER / f"{name}.safetensors", metadata={"format": "pt"})
         (FOLDER / f"{name}.safetensors").chmod(0o644)

@@ -95,6 +95,19 @@ class Train(ProgramTest):
         self.assert_fails(2, message, arguments=["train", "--model", model, "--train", self.tsv(), *TINY, *arguments])
         self.assertFalse(model.exists())
 
+    def test_every_residual_and_norm_trains_and_decodes(self):
+        seen = set()
+        for flags in (["--residual", kind] for kind in ("none", "plain", "post", "pre", "branch", "deepnorm")):
+            seen.add(self.weights("-".join(flags), "--steps", 5, *flags))
+        for kind in ("rms", "batch", "none"):
+            model = self.train(f"norm-{kind}", "--steps", 5, "--norm", kind)
+            seen.add(hash_of(model / "model.safetensors"))
+            self.assertEqual(len(self.run_ok("decode", "--model", model, stdin="cab\n").stdout.splitlines()), 1)
+        self.assertEqual(len(seen), 8)  # without norms post is plain
+        for flags, expected in (([], False), (["--final-norm"], True)):  # off with plain unless given
+            model = self.train("-".join(["final", *flags]), "--steps", 1, "--residual", "plain", *flags)
+            self.assertIs(json.loads((model / "config.json").read_text())["final_norm"], expected)
+
     def test_a_finished_run_mends_its_model(self):
         model = self.train("mended", "--steps", 5)
         expected = hash_of(model / "model.safetensors")

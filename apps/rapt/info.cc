@@ -22,11 +22,11 @@ Json describe(const Model& model, bool tensors) {
   object["precision"] = "float32";
   if (tensors) {
     Json list = Json::array();
-    for (size_t i = 0; i < parameters.size(); ++i) {
-      const Shape& shape = parameters[i].value.shape();
+    for (const Parameter* parameter : parameters.stored()) {
+      const Shape& shape = parameter->value.shape();
       Json sizes = Json::array();
       for (size_t axis = 0; axis < shape.rank(); ++axis) sizes.push_back(shape[axis]);
-      list.push_back({{"name", parameters[i].name}, {"shape", std::move(sizes)}});
+      list.push_back({{"name", parameter->name}, {"shape", std::move(sizes)}});
     }
     object["tensors"] = std::move(list);
   }

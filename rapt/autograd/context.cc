@@ -118,12 +118,22 @@ void Context::accumulate(Node& node, const Tensor& dx) {
   node.gradient = sum;
 }
 
-void Context::clear(uint64_t update) {
+void Context::clear() {
   tape_.clear();
   nodes_.clear();
   for (Leaf& leaf : leaves_) leaf.node = Var::kConstant;
-  update_ = update;
   non_finite_.reset();
+}
+
+void Context::clear(uint64_t update) {
+  clear();
+  update_ = update;
+  deferred_.clear();
+}
+
+void Context::commit() {
+  for (const auto& change : deferred_) change();
+  deferred_.clear();
 }
 
 void Context::look_for_non_finite(const char* op, const char* what,

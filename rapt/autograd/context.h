@@ -81,9 +81,15 @@ class Context {
   // Of a leaf, after backward(); empty if nothing reached it.
   Tensor gradient(const Tensor& leaf) const;
 
-  // Forgets the tape and all variables, keeps bindings and memory: the start of a new step.
-  void clear(uint64_t update);
-  void clear() { clear(update_); }
+  // Forgets the tape and all variables, keeps bindings and memory: before the next shard of a step …
+  void clear();
+  void clear(uint64_t update);  // … or the start of a new one, which forgets deferred changes too
+
+  // What a training step changes in a model besides its weights, such as running statistics, waits
+  // for commit(), which makes the changes in their order. So a forward pass only reads the model,
+  // and a step that failed has changed nothing.
+  void defer(std::function<void()> change) { deferred_.push_back(std::move(change)); }
+  void commit();
 
   // Shows inner values to an observer: explain, insight. Without one it does nothing.
   using Observer = std::function<void(std::string_view name, const Tensor& value)>;
@@ -132,6 +138,7 @@ class Context {
   std::vector<Node> nodes_;
   std::vector<Leaf> leaves_;
   size_t leaf_count_ = 0;
+  std::vector<std::function<void()>> deferred_;
   Observer observer_;
   Profiler profiler_;
   bool checked_ = false;

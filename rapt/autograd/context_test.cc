@@ -107,6 +107,19 @@ TEST_F(ContextTest, DropoutKeysDifferBySiteUpdateAndSeed) {
   EXPECT_NE(key, ctx.dropout_key(5));
 }
 
+TEST_F(ContextTest, DeferredChangesWaitForCommitAndANewStepForgetsThem) {
+  std::string done;
+  ctx.defer([&] { done += "a"; });
+  ctx.clear(1);
+  ctx.defer([&] { done += "b"; });
+  ctx.clear();
+  ctx.defer([&] { done += "c"; });
+  EXPECT_EQ(done, "");
+  ctx.commit();
+  ctx.commit();
+  EXPECT_EQ(done, "bc");
+}
+
 TEST_F(ContextTest, AProfilerSeesEachOperationForwardAndBackward) {
   std::vector<std::string> seen;
   ctx.profile([&](const char* op, Context::Phase phase, std::span<const Tensor> values) {

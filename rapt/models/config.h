@@ -34,6 +34,7 @@ inline constexpr auto kNames<Residual> = names<Residual>({{Residual::kNone, "non
 template <>
 inline constexpr auto kNames<NormKind> = names<NormKind>({{NormKind::kLayer, "layer"},
                                                           {NormKind::kRms, "rms"},
+                                                          {NormKind::kBatch, "batch"},
                                                           {NormKind::kNone, "none"}});
 template <>
 inline constexpr auto kNames<ScoreKind> = names<ScoreKind>({{ScoreKind::kScaledDot, "scaled-dot"},
@@ -119,7 +120,9 @@ struct ModelConfig {
     visit("residual", c.residual,
           "none: f(x); plain: x + f(x); post: Norm(x + f(x)), the paper's; pre: x + f(Norm(x)); "
           "branch: x + Norm(f(x)); deepnorm: Norm(alpha x + f(x)), for hundreds of layers");
-    visit("norm", c.norm, "of rows; rms: without mean and bias");
+    visit("norm", c.norm,
+          "layer and rms: of each row; rms without mean and bias; batch: of each column, over the "
+          "tokens of a batch in training and by running statistics after it");
     visit("norm_eps", c.norm_eps, Range{0, 1}, "added to the variance in a norm");
     visit("final_norm", c.final_norm,
           "norm after each stack, as in nn.Transformer; off for residual none and plain unless "

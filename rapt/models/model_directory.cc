@@ -88,10 +88,9 @@ bool has_shape(const StoredTensor& tensor, const Shape& shape) {
 // All of the names and shapes, before any value is read.
 void check_tensors(const SafetensorsFile& file, const ParameterSet& parameters) {
   const std::string path = file.path().string();
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const Parameter& p = parameters[i];
-    check<IoError>(file.find(p.name) != nullptr, path, ": tensor ", p.name, " ",
-                   describe(p.value.shape()),
+  for (const Parameter* p : parameters.stored()) {
+    check<IoError>(file.find(p->name) != nullptr, path, ": tensor ", p->name, " ",
+                   describe(p->value.shape()),
                    " is missing; the file does not belong to this config.json");
   }
   for (const StoredTensor& tensor : file.tensors()) {
@@ -111,10 +110,10 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 
 // A model that was damaged, or that diverged, would answer every line with nothing.
 static void check_finite(const fs::path& file, const ParameterSet& parameters) {
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const auto values = parameters[i].value.host();
+  for (const Parameter* p : parameters.stored()) {
+    const auto values = p->value.host();
     check<IoError>(std::ranges::all_of(values, [](float v) { return std::isfinite(v); }),
-                   file.string(), ": ", parameters[i].name,
+                   file.string(), ": ", p->name,
                    " holds NaN or infinity: the file is damaged, or its training diverged");
   }
 }
@@ -159,10 +158,10 @@ void save_config(const fs::path& directory, const ModelConfig& config, const Tex
 
 void save_weights(const fs::path& file, const ParameterSet& parameters) {
   TensorMap tensors;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    check(!parameters[i].value.empty(), "save_weights: ", parameters[i].name,
+  for (const Parameter* p : parameters.stored()) {
+    check(!p->value.empty(), "save_weights: ", p->name,
           " is packed for inference and has no values to save");
-    tensors.emplace(parameters[i].name, parameters[i].value);
+    tensors.emplace(p->name, p->value);
   }
   write_safetensors(file, tensors);
 }
@@ -170,13 +169,12 @@ void save_weights(const fs::path& file, const ParameterSet& parameters) {
 void load_weights(const fs::path& path, ParameterSet& parameters) {
   const SafetensorsFile file(path);
   check_tensors(file, parameters);
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    Parameter& p = parameters[i];
-    const Tensor values = file.read(*file.find(p.name));
-    if (p.value.empty()) {
-      p.value = values;
+  for (Parameter* p : parameters.stored()) {
+    const Tensor values = file.read(*file.find(p->name));
+    if (p->value.empty()) {
+      p->value = values;
     } else {
-      std::ranges::copy(values.span(), p.value.data());
+      std::ranges::copy(values.span(), p->value.data());
     }
   }
   for (const auto& [second, first] : parameters.ties()) {

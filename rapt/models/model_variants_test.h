@@ -53,6 +53,13 @@ inline const Variant kVariants[] = {
        c.norm = NormKind::kRms;
        c.residual = Residual::kPre;
      }},
+    {"batch", [](ModelConfig& c) { c.norm = NormKind::kBatch; }},
+    {"batch_pre_dropout",
+     [](ModelConfig& c) {
+       c.norm = NormKind::kBatch;
+       c.residual = Residual::kPre;
+       c.dropout_residual = 0.2f;
+     }},
     {"rms_deepnorm_dropout",
      [](ModelConfig& c) {
        c.norm = NormKind::kRms;

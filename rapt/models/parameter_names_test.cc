@@ -21,9 +21,7 @@ constexpr size_t kE = 12, kF = 10;
 
 Shapes shapes_of(const Transformer& model) {
   Shapes shapes;
-  for (size_t i = 0; i < model.parameters().size(); ++i) {
-    shapes[model.parameters()[i].name] = model.parameters()[i].value.shape();
-  }
+  for (const Parameter* p : model.parameters().stored()) shapes[p->name] = p->value.shape();
   return shapes;
 }
 
@@ -112,6 +110,10 @@ TEST(ParameterNames, OfNormsAreThoseOfTheirModules) {
               ElementsAre("decoder.layers.0.norm1.weight", "decoder.layers.0.norm2.weight",
                           "decoder.norm.weight"));
   EXPECT_THAT(norms(NormKind::kNone, Residual::kPre), ElementsAre());
+  EXPECT_THAT(
+      norms(NormKind::kBatch, Residual::kPlain),
+      ElementsAre("decoder.norm.bias", "decoder.norm.num_batches_tracked",
+                  "decoder.norm.running_mean", "decoder.norm.running_var", "decoder.norm.weight"));
   EXPECT_THAT(norms(NormKind::kLayer, Residual::kPlain),
               ElementsAre("decoder.norm.bias", "decoder.norm.weight"));
 }

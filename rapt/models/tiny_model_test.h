@@ -55,11 +55,10 @@ inline Transformer tiny_model(const ModelConfig& config, uint64_t seed = 1) {
                                           : kSourceVocabulary,
                     kTargetVocabulary, {.seed = seed});
   // Biases are 0 and gains 1 at first: special values, behind which mistakes could hide.
-  for (size_t i = 0; i < model.parameters().size(); ++i) {
-    const Parameter& p = model.parameters()[i];
-    const uint64_t key = op_key(seed, Stream::kSample, site_of(p.name), 0);
-    for (size_t n = 0; n < p.value.size(); ++n) {
-      p.value.host()[n] += static_cast<float>(0.2 * normal(key, n));
+  for (const Parameter* p : model.parameters().stored()) {
+    const uint64_t key = op_key(seed, Stream::kSample, site_of(p->name), 0);
+    for (size_t n = 0; n < p->value.size(); ++n) {
+      p->value.host()[n] += static_cast<float>(0.2 * normal(key, n));
     }
   }
   return model;

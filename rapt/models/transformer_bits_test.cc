@@ -1,6 +1,7 @@
 // What must not change a bit of training, and what a steady step must not do: ask for memory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -54,6 +55,12 @@ std::vector<ModelConfig> configs() {
   return all;
 }
 
+ModelConfig with_batch_norm() {
+  ModelConfig c = configs()[0];
+  c.norm = NormKind::kBatch;
+  return c;
+}
+
 // Long enough for many blocks of rows and for gradients that threads share.
 Shard long_shard(const ModelConfig& config) {
   std::vector<Sequence> sources, targets;
@@ -80,7 +87,9 @@ Result run(const Transformer& model, const Shard& shard, Pool& pool) {
 }
 
 TEST(TransformerBits, LossAndGradientsDoNotDependOnThreadsNorOnTheCpu) {
-  for (const ModelConfig& config : configs()) {
+  std::vector<ModelConfig> all = configs();
+  all.push_back(with_batch_norm());
+  for (const ModelConfig& config : all) {
     const Transformer model = tiny_model(config);
     const Shard shard = long_shard(config);
     Pool one(1), two(2), three(3);
@@ -126,6 +135,24 @@ TEST(TransformerBits, ASentenceDoesNotDependOnItsBatch) {
           log_p(alone),
           all_log_p.reshape({all_log_p.size(), 1}).slice_rows(begin, end).reshape({end - begin}));
     }
+  }
+}
+
+// The documented exception: statistics of a training batch are those of all its tokens.
+TEST(TransformerBits, WithBatchNormASentenceDependsOnItsBatchInTrainingAlone) {
+  const ModelConfig config = with_batch_norm();
+  const Transformer model = tiny_model(config);
+  const Shard batch = long_shard(config);
+  const Shard alone = tiny_shard(config, {batch.source[3]}, {batch.target[3]});
+  for (const Mode mode : {Mode::kTraining, Mode::kEvaluation, Mode::kInference}) {
+    const auto run = [&](const Shard& shard) {
+      Context ctx(mode, testing::test_pool(), 5, 9);
+      return model.decoder_output(ctx, shard).value();
+    };
+    const Tensor with_neighbours =
+        run(batch).slice_rows(batch.target.offset(3), batch.target.offset(4));
+    EXPECT_EQ(std::ranges::equal(run(alone).span(), with_neighbours.span()),
+              mode != Mode::kTraining);
   }
 }
 

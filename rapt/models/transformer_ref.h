@@ -107,10 +107,32 @@ class TransformerRef {
         return layer_norm(name, x);
       case NormKind::kRms:
         return rms_norm(name, x);
+      case NormKind::kBatch:
+        return batch_norm(name, x);
       case NormKind::kNone:
         break;
     }
     return x;
+  }
+  // Training takes the moments of all tokens of the shard, evaluation the running ones.
+  Matrix batch_norm(const std::string& name, const Matrix& x) const {
+    using std::sqrt;
+    Matrix y(x.shape);
+    for (size_t c = 0; c < x.cols(); ++c) {
+      T mean = get(name + ".running_mean").data[c], variance = get(name + ".running_var").data[c];
+      if (dropouts_.on) {
+        std::vector<T> column;
+        for (size_t r = 0; r < x.rows(); ++r) column.push_back(x(r, c));
+        mean = average(Row<T>(column));
+        variance = average(Row<T>(column), [&](T v) { return (v - mean) * (v - mean); });
+      }
+      for (size_t r = 0; r < x.rows(); ++r) {
+        y(r, c) = (x(r, c) - mean) / sqrt(variance + T(config_.norm_eps)) *
+                      get(name + ".weight").data[c] +
+                  get(name + ".bias").data[c];
+      }
+    }
+    return y;
   }
   Matrix rms_norm(const std::string& name, const Matrix& x) const {
     using std::sqrt;

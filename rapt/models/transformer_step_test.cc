@@ -44,11 +44,15 @@ std::vector<ModelConfig> configs() {
   ModelConfig post_decoder = tiny_decoder_config();
   post_decoder.residual = Residual::kPost;
   post_decoder.positions = Positions::kSinusoidal;
-  ModelConfig branch = tiny_config(), deep = wide(tiny_config()), none = tiny_decoder_config();
+  ModelConfig branch = tiny_config();
   branch.residual = Residual::kBranch;
   branch.norm = NormKind::kRms;
+  ModelConfig deep = wide(tiny_config());
   deep.residual = Residual::kDeepNorm;
+  ModelConfig none = tiny_decoder_config();
   none.residual = Residual::kNone;
+  ModelConfig batch = tiny_config();
+  batch.norm = NormKind::kBatch;
   ModelConfig free_heads = wide(tiny_config());
   free_heads.heads = 5;
   free_heads.d_k = 9;
@@ -60,7 +64,8 @@ std::vector<ModelConfig> configs() {
                                   wide(post_decoder),
                                   branch,
                                   deep,
-                                  none};
+                                  none,
+                                  batch};
   for (const auto& [score, name] : kNames<ScoreKind>) {
     all.push_back(all.size() % 2 == 0 ? free_heads : post_decoder);
     all.back().score = score;

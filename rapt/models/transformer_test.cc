@@ -30,10 +30,7 @@ constexpr uint64_t kSeed = 7, kUpdate = 3;
 template <class T, class F>
 TransformerRef<Array<T>> reference(const Transformer& model, bool training, const F& convert) {
   std::map<std::string, Array<T>> parameters;
-  for (size_t i = 0; i < model.parameters().size(); ++i) {
-    const Parameter& p = model.parameters()[i];
-    parameters[p.name] = convert(p);
-  }
+  for (const Parameter* p : model.parameters().stored()) parameters[p->name] = convert(*p);
   for (const auto& [second, first] : model.parameters().ties()) {
     parameters[second] = parameters.at(first);
   }
@@ -105,16 +102,21 @@ TEST_P(EveryVariant, HasTheGradientOfItsFormula) {
 
 // Each parameter by itself: a mistake in a small gradient is not hidden by large ones.
 TEST(Transformer, EachParameterHasTheGradientOfItsFormula) {
-  for (const Residual residual : {Residual::kPost, Residual::kPre, Residual::kDeepNorm}) {
+  const std::pair<Residual, NormKind> kinds[] = {{Residual::kPost, NormKind::kLayer},
+                                                 {Residual::kPre, NormKind::kLayer},
+                                                 {Residual::kDeepNorm, NormKind::kLayer},
+                                                 {Residual::kPost, NormKind::kBatch}};
+  for (const auto& [residual, norm] : kinds) {
     ModelConfig config = tiny_config();
     config.residual = residual;
+    config.norm = norm;
     const Transformer model = tiny_model(config);
     const Shard shard = tiny_shard(config);
-    Context ctx(Mode::kEvaluation, testing::test_pool());
+    Context ctx(Mode::kTraining, testing::test_pool());
     ctx.backward(model.loss(ctx, shard, {}).objective);
     for (size_t i = 0; i < model.parameters().size(); ++i) {
       const Parameter& tested = model.parameters()[i];
-      const auto formula = reference<Dual>(model, false, [&](const Parameter& p) {
+      const auto formula = reference<Dual>(model, true, [&](const Parameter& p) {
         const Tensor v = direction(p, 0);
         return testing::to_dual(p.value, &p == &tested ? &v : nullptr);
       });
@@ -128,6 +130,20 @@ TEST(Transformer, EachParameterHasTheGradientOfItsFormula) {
       }
       EXPECT_NEAR(actual, expected, 2e-5 * (1 + std::sqrt(squares))) << tested.name;
     }
+  }
+}
+
+TEST(Transformer, EvaluationTakesTheRunningMomentsOfBatchNorm) {
+  ModelConfig config = tiny_config();
+  config.norm = NormKind::kBatch;
+  const Transformer model = tiny_model(config);
+  const Shard shard = tiny_shard(config);
+  const auto formula = reference<double>(
+      model, false, [](const Parameter& p) { return testing::to_array(p.value); });
+  for (const Mode mode : {Mode::kEvaluation, Mode::kInference}) {
+    Context ctx(mode, testing::test_pool());
+    testing::expect_near(model.decoder_output(ctx, shard).value(), formula.decoder_output(shard),
+                         1e-5);
   }
 }
 
@@ -192,71 +208,6 @@ TEST(Transformer, EmptySourcesAreHarmless) {
           << model.parameters()[i].name;
     }
   }
-}
-
-TEST(Transformer, InitialWeightsFollowTheirOptions) {
-  const auto value = [](const InitOptions& init, const char* name) {
-    const Transformer model(tiny_config(), 11, 13, init);
-    return model.parameters().find(name)->value;
-  };
-  const char* matrix = "encoder.layers.0.linear1.weight";
-  const auto differ = [](const Tensor& a, const Tensor& b) {
-    return !std::ranges::equal(a.span(), b.span());
-  };
-  EXPECT_TRUE(differ(value({.seed = 1}, matrix), value({.seed = 2}, matrix)));
-  const InitOptions normal{.init_weights = InitWeights::kNormal, .init_std = 0.02f};
-  const InitOptions wide{.init_weights = InitWeights::kNormal, .init_std = 0.5f};
-  EXPECT_TRUE(differ(value({}, matrix), value(normal, matrix)));
-  const Tensor narrow_values = value(normal, "source_embedding.weight");
-  const Tensor wide_values = value(wide, "source_embedding.weight");
-  for (size_t i = 0; i < narrow_values.size(); ++i) {
-    EXPECT_NEAR(wide_values.host()[i], 25 * narrow_values.host()[i], 1e-6);
-  }
-  // nn.Transformer's: one Xavier bound for q, k and v together; zero biases.
-  const double bound = std::sqrt(6.0 / (36 + 12));
-  double largest = 0;
-  for (const float v : value({}, "encoder.layers.0.self_attn.in_proj_weight").span()) {
-    largest = std::max<double>(largest, std::abs(v));
-  }
-  EXPECT_LE(largest, bound);
-  EXPECT_GT(largest, 0.98 * bound);
-  for (const float v : value({}, "decoder.layers.1.linear2.bias").span()) EXPECT_EQ(v, 0.0f);
-  for (const float v : value({}, "decoder.norm.weight").span()) EXPECT_EQ(v, 1.0f);
-}
-
-// Wang et al., 2022, figure 2: the gain is that of values, output and feed-forward network.
-TEST(Transformer, DeepNormStartsWithItsGain) {
-  const auto value = [](Residual residual, Architecture architecture, const std::string& name) {
-    ModelConfig config = tiny_config();
-    config.architecture = architecture;
-    config.residual = residual;
-    config.encoder_layers = 3;
-    const Transformer model(config, config.has_encoder() ? 11 : 0, 13);
-    return model.parameters().find(name)->value;
-  };
-  const auto expect = [&](Architecture architecture, const std::string& name, size_t first_row,
-                          double gain) {
-    const Tensor before = value(Residual::kPost, architecture, name);
-    const Tensor after = value(Residual::kDeepNorm, architecture, name);
-    for (size_t i = 0; i < before.size(); ++i) {
-      const bool scaled = i / before.cols() >= first_row;
-      EXPECT_NEAR(after.host()[i], (scaled ? gain : 1) * before.host()[i], 1e-6) << name;
-    }
-  };
-  const auto expect_layer = [&](Architecture architecture, const std::string& layer, double gain) {
-    expect(architecture, layer + ".self_attn.in_proj_weight", 2 * tiny_config().d_model, gain);
-    expect(architecture, layer + ".self_attn.out_proj.weight", 0, gain);
-    expect(architecture, layer + ".linear1.weight", 0, gain);
-    expect(architecture, layer + ".linear2.weight", 0, gain);
-  };
-  const double encoder = 0.87 * std::pow(std::pow(3.0, 4) * 2, -1.0 / 16);
-  expect_layer(Architecture::kEncoderDecoder, "encoder.layers.0", encoder);
-  const double decoder = std::pow(12.0 * 2, -0.25);
-  expect_layer(Architecture::kEncoderDecoder, "decoder.layers.1", decoder);
-  expect(Architecture::kEncoderDecoder, "decoder.layers.1.multihead_attn.in_proj_weight",
-         2 * tiny_config().d_model, decoder);
-  expect(Architecture::kEncoderDecoder, "output.weight", 0, 1);
-  expect_layer(Architecture::kDecoder, "decoder.layers.1", std::pow(8.0 * 2, -0.25));
 }
 
 TEST(Transformer, ObservedContextsSeeEveryAttention) {

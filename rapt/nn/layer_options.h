@@ -21,6 +21,7 @@ enum class Residual {
 enum class NormKind {
   kLayer,
   kRms,
+  kBatch,
   kNone,  // Norm(x) = x
 };
 

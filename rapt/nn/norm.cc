@@ -1,6 +1,7 @@
 #include "rapt/nn/norm.h"
 
 #include "rapt/ops/add_norm.h"
+#include "rapt/ops/batch_norm.h"
 #include "rapt/ops/layer_norm.h"
 #include "rapt/ops/rms_norm.h"
 #include "rapt/ops/scale.h"
@@ -12,6 +13,10 @@ Norm::Norm(const Scope& scope, NormKind kind, size_t d_model, float eps) : kind_
   gamma_ = &scope.parameter("weight", {d_model}, Init::ones());
   if (kind == NormKind::kRms) return;
   beta_ = &scope.parameter("bias", {d_model}, Init::zeros());
+  if (kind == NormKind::kLayer) return;
+  mean_ = &scope.buffer("running_mean", {d_model}, Init::zeros());
+  var_ = &scope.buffer("running_var", {d_model}, Init::ones());
+  batches_ = &scope.buffer("num_batches_tracked", {}, Init::zeros());
 }
 
 Var Norm::operator()(Context& ctx, const Var& x) const {
@@ -20,6 +25,9 @@ Var Norm::operator()(Context& ctx, const Var& x) const {
       return ops::layer_norm(ctx, x, gamma(ctx), beta(ctx), eps_);
     case NormKind::kRms:
       return ops::rms_norm(ctx, x, gamma(ctx), eps_);
+    case NormKind::kBatch:
+      return ops::batch_norm(ctx, x, gamma(ctx), beta(ctx),
+                             {mean_->value, var_->value, batches_->value}, eps_);
     case NormKind::kNone:
       break;
   }

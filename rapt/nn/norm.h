@@ -1,6 +1,8 @@
 // The normalisation of a model's rows, of one kind, with its parameters:
 //   layer  weight, bias     torch.nn.LayerNorm        Ba et al., 2016
 //   rms    weight           torch.nn.RMSNorm          Zhang and Sennrich, 2019
+//   batch  weight, bias     torch.nn.BatchNorm1d      Ioffe and Szegedy, 2015
+//          and the buffers running_mean, running_var, num_batches_tracked
 //   none   nothing: y = x
 #pragma once
 #include "rapt/base/lengths.h"
@@ -27,6 +29,7 @@ class Norm {
   NormKind kind_;
   float eps_;
   const Parameter *gamma_ = nullptr, *beta_ = nullptr;
+  const Parameter *mean_ = nullptr, *var_ = nullptr, *batches_ = nullptr;
 };
 
 }  // namespace rapt::nn

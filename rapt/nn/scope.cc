@@ -32,6 +32,14 @@ size_t ParameterSet::elements() const {
   return total;
 }
 
+std::vector<Parameter*> ParameterSet::stored() const {
+  std::vector<Parameter*> all;
+  for (const auto* list : {&order_, &buffers_}) {
+    for (const auto& parameter : *list) all.push_back(parameter.get());
+  }
+  return all;
+}
+
 // A tensor without memory has a shape all the same.
 Tensor ParameterSet::new_value(const std::string& name, Shape shape, Init init) {
   if (!initializer_.values) return Tensor::borrow(nullptr, shape, nullptr);
@@ -66,13 +74,22 @@ Scope Scope::operator/(std::string_view child) const {
 }
 
 Parameter& Scope::parameter(std::string_view name, Shape shape, Init init) const {
+  return declare(set_->order_, name, shape, init);
+}
+
+Parameter& Scope::buffer(std::string_view name, Shape shape, Init init) const {
+  return declare(set_->buffers_, name, shape, init);
+}
+
+Parameter& Scope::declare(std::vector<std::unique_ptr<Parameter>>& list, std::string_view name,
+                          Shape shape, Init init) const {
   auto parameter = std::make_unique<Parameter>();
   parameter->name = (*this / name).name();
   parameter->decay = false;
   set_->add(parameter->name, parameter.get());
   parameter->value = set_->new_value(parameter->name, shape, init);
-  set_->order_.push_back(std::move(parameter));
-  return *set_->order_.back();
+  list.push_back(std::move(parameter));
+  return *list.back();
 }
 
 Weight& Scope::weight(std::string_view name, size_t out, size_t in, Init init) const {

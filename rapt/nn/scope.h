@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,7 +42,8 @@ struct Initializer {
   static Initializer none() { return {.values = false}; }
 };
 
-// All parameters of a model, in the order of their declaration; tied ones once.
+// All parameters of a model, in the order of their declaration; tied ones once. Beside them its
+// buffers: tensors that belong to the model but that no gradient reaches, such as running statistics.
 class ParameterSet {
  public:
   explicit ParameterSet(uint64_t seed) : initializer_{.seed = seed} {}
@@ -52,8 +54,11 @@ class ParameterSet {
   size_t size() const { return order_.size(); }
   Parameter& operator[](size_t i) { return *order_[i]; }
   const Parameter& operator[](size_t i) const { return *order_[i]; }
-  Parameter* find(std::string_view name) const;  // also by a second name; null if unknown
-  size_t elements() const;                       // of all, tied ones once
+  // Also buffers, and by a second name; null if unknown.
+  Parameter* find(std::string_view name) const;
+  size_t elements() const;  // of all parameters, tied ones once
+  std::span<const std::unique_ptr<Parameter>> buffers() const { return buffers_; }
+  std::vector<Parameter*> stored() const;  // parameters, then buffers: a file of weights
   const std::vector<Weight*>& weights() const { return weights_; }  // the matrices among them
   // Second names: {second, first}.
   const std::vector<std::pair<std::string, std::string>>& ties() const { return ties_; }
@@ -65,7 +70,7 @@ class ParameterSet {
   uint32_t claim_site(Stream stream, const std::string& name);
 
   Initializer initializer_;
-  std::vector<std::unique_ptr<Parameter>> order_;
+  std::vector<std::unique_ptr<Parameter>> order_, buffers_;
   std::vector<Weight*> weights_;
   std::map<std::string, Parameter*, std::less<>> by_name_;
   std::vector<std::pair<std::string, std::string>> ties_;
@@ -81,11 +86,15 @@ class Scope {
   // A duplicate name throws InvalidArgument. References stay valid as long as the set.
   Parameter& parameter(std::string_view name, Shape shape, Init init) const;  // no weight decay
   Weight& weight(std::string_view name, size_t out, size_t in, Init init) const;
+  Parameter& buffer(std::string_view name, Shape shape, Init init) const;
   void tie(std::string_view name, Weight& weight) const;  // a second name, stored once
   // The dropout site `name` of this module; a collision of two sites throws.
   uint32_t site(std::string_view name) const;
 
  private:
+  Parameter& declare(std::vector<std::unique_ptr<Parameter>>& list, std::string_view name,
+                     Shape shape, Init init) const;
+
   ParameterSet* set_;
   std::string name_;
 };

@@ -48,6 +48,21 @@ TEST(Scope, ANameIsGivenOnce) {
               ThrowsMessage<InvalidArgument>(HasSubstr("draw the same random bits")));
 }
 
+TEST(Scope, BuffersAreStoredButAreNoParameters) {
+  ParameterSet set(1);
+  const Scope norm = Scope(set) / "norm";
+  const Parameter& var = norm.buffer("running_var", {3}, Init::ones());
+  const Parameter& gamma = norm.parameter("weight", {3}, Init::ones());
+  EXPECT_EQ(var.name, "norm.running_var");
+  for (const float v : var.value.span()) EXPECT_EQ(v, 1.0f);
+  EXPECT_EQ(set.size(), 1u);
+  EXPECT_EQ(set.elements(), 3u);
+  EXPECT_THAT(set.stored(), ElementsAre(&gamma, &var));
+  EXPECT_EQ(set.find("norm.running_var"), &var);
+  EXPECT_THAT([&] { norm.parameter("running_var", {3}, Init::ones()); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("declared twice")));
+}
+
 TEST(Scope, TiedNamesFindTheFirst) {
   ParameterSet set(1);
   const Scope root(set);

@@ -46,6 +46,7 @@ StepResult Stepper::run(const Update& update, uint64_t step, uint64_t applied, d
     return result;
   }
   optimizer_.update(gradient_.total(), result.grad_norm, lr, applied, pool_);
+  ctx_.commit();
   return result;
 }
 

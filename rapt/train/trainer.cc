@@ -281,6 +281,10 @@ void Trainer::save() {
     if (const ParameterBlock* average = stepper_.optimizer().average()) {
       TensorMap values;
       average->store(values, "");
+      // Running statistics are averages already: those of the run serve both.
+      for (const auto& buffer : model_.parameters().buffers()) {
+        values.emplace(buffer->name, buffer->value);
+      }
       write_safetensors(directory / "ema.safetensors", values);
     }
   });

@@ -60,12 +60,12 @@ void norms(const Group& g) {
                                  dgamma.span(), dbeta.span(), partial.matrix(), pool);
   };
   const auto add_norm = [&] {
-    kernels::add_norm(x.matrix(), sub.matrix(), dropout, gamma.span(), beta.span(), 1e-5f,
+    kernels::add_norm(1.0f, x.matrix(), sub.matrix(), dropout, gamma.span(), beta.span(), 1e-5f,
                       s.matrix(), y.matrix(), stats, pool);
   };
   const auto add_norm_back = [&] {
     kernels::add_norm_backward(
-        s.matrix(), gamma.span(), stats, dy.matrix(), {}, dropout,
+        1.0f, s.matrix(), gamma.span(), stats, dy.matrix(), {}, dropout,
         {dx.matrix(), dsub.matrix(), dgamma.span(), dbeta.span(), partial.matrix()}, pool);
   };
   const auto is_normal = [&](const std::string& what) {

@@ -65,7 +65,8 @@ class Train(ProgramTest):
             "train", "--config", bad, "--model", self.folder / "x", "--train", self.tsv()])
 
     def test_masks_and_positions_of_attention(self):
-        options = ["--heads", 4, "--kv-heads", 2, "--window", 2, "--attention-sink", "--dropout", 0.1]
+        options = ["--heads", 4, "--kv-heads", 2, "--window", 2, "--attention-sink", "--dropout", 0.1,
+                   "--log-every", 10]
         for positions in ("rotary", "alibi"):
             with self.subTest(positions):
                 told = [*options, "--positions", positions]

@@ -2,8 +2,11 @@
 // it keeps in scaled_dot_product_attention and drops in nn.MultiheadAttention), so the type says it:
 //   KeepMask   true: the query sees the key
 //   DropMask   true: the query does not see the key
-// Neither is taken for the other; ~ gives the same mask in the other reading. Rules by positions
-// (causal, windows) are bands, which cost nothing: rapt/ops/mask.h. Lengths of keys are Lengths.
+// Neither is taken for the other; ~ gives the same mask in the other reading.
+//   const Var bias(KeepMask(2, 3, {true, false, true, true, true, false}).bias());
+//   attention(ctx, q, k, v, queries, keys, args, &bias);
+// Rules by positions (causal, windows) are bands, which cost nothing: rapt/ops/mask.h. Lengths of
+// keys are Lengths.
 #pragma once
 #include <limits>
 #include <utility>

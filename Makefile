@@ -39,7 +39,7 @@ bench: configure  ## run the benchmark of every kernel
 	@ninja -C $(BUILD) -j$(JOBS)
 	@for bench in $(BUILD)/*_bench; do echo "== $${bench##*/}"; "$$bench"; done
 
-bench-peers: build  ## compare with other software, write docs/guide/performance.md (about an hour)
+bench-peers: build  ## compare with other software, write docs/guide/performance.md (an hour; tools/bench_peers --quick: a third)
 	@tools/bench_peers
 
 format:  ## give every C++ file the format of .clang-format

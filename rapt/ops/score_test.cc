@@ -211,7 +211,7 @@ TEST(Score, TheComposedPathAndTheTiledKernelAgree) {
     const std::vector<Tensor> tiled = run(Score::product());
     const std::vector<Tensor> composed = run(plain_product(s.args.scale));
     for (size_t i = 0; i < tiled.size(); ++i) {
-      EXPECT_LE(ulp(composed[i], tiled[i]), 64) << "value, or gradient " << i;
+      EXPECT_LE(ulp(composed[i], tiled[i]), 32) << "value, or gradient " << i;
     }
   }
 }

@@ -11,6 +11,7 @@ from program import rapt
 
 TOP = pathlib.Path(__file__).parent.parent
 PAGES = [TOP / "README.md", *sorted((TOP / "docs" / "guide").glob("*.md")),
+         *sorted((TOP / "docs" / "notes").rglob("*.md")),
          *sorted((TOP / "recipes").glob("*/README.md"))]
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 CALL = re.compile(r"\brapt (train|decode|score|eval|average|explain|insight|info|check|bench)\b([^`|<>]*)")
@@ -29,7 +30,7 @@ class Guide(unittest.TestCase):
         cls.help = {name: flags_of(rapt(name, "--help").stdout) for name in names}
         claims = re.findall(r"^  (\S+)", rapt("insight").stdout, re.MULTILINE)
         cls.help["insight"] |= set.union(
-            *(flags_of(rapt("insight", name, "--help").stdout) for name in ["all", *claims]))
+            *(flags_of(rapt("insight", name, "--help").stdout) for name in ["all", "check", *claims]))
 
     def test_every_command_is_there(self):
         self.assertGreaterEqual(set(self.help), {"train", "decode", "score", "eval", "average",

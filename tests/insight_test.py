@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import pathlib
 import re
 import shutil
 import unittest
@@ -11,7 +12,10 @@ import xml.etree.ElementTree
 
 from program import ProgramTest, rapt
 
-SHORT = {"similarity": ["--draws", 500]}  # claims that take long, made short
+TOP = pathlib.Path(__file__).parent.parent
+
+SHORT = {"similarity": ["--draws", 500], "variance": ["--draws", 200, "--longest", 64],
+         "dice": ["--draws", 1000], "saturation": ["--draws", 50, "--longest", 64]}  # claims that take long, made short
 CLAIMS = [line.split()[0] for line in rapt("insight").stdout.splitlines()]
 HANGUL = re.compile("[가-힣]")
 
@@ -92,12 +96,65 @@ class Insight(ProgramTest):
         self.assertEqual((data["options"]["draws"], data["options"]["d_k"]), (200000, 2))
         self.assertEqual(data["command"], "rapt insight similarity --d-k 2 --full")
 
+    def test_every_claim_in_both_languages(self):
+        for name in CLAIMS:
+            english, korean = self.folder / "en.json", self.folder / "ko.json"
+            self.run_ok(*short(name), "--lang", "en", "--out", english)
+            self.run_ok(*short(name), "--lang", "ko", "--out", korean)
+            en, ko = (json.loads(path.read_text(encoding="utf-8")) for path in (english, korean))
+            self.assertEqual(en["numbers"], ko["numbers"], name)
+            for key in ("statement", "sentence"):
+                self.assertNotRegex(en[key], HANGUL, name)
+                self.assertRegex(ko[key], HANGUL, name)
+            self.assertNotRegex(json.dumps(en["figure"], ensure_ascii=False), HANGUL, name)
+            self.assertRegex(ko["figure"]["title"], HANGUL, name)
+
+    def test_numbers_are_documented(self):
+        guide = (TOP / "docs/guide/insight.md").read_text(encoding="utf-8")
+        for name in CLAIMS:
+            section = guide.split(f"### `{name}`")[1].split("\n### ")[0]
+            named = set(re.findall(r"`…?([a-z0-9_]+)(?:_…)?`", section))
+            out = self.folder / "out.json"
+            self.run_ok(*short(name), "--out", out)
+            data = json.loads(out.read_text(encoding="utf-8"))
+            for key in [*data["numbers"], *data["tables"]]:
+                self.assertTrue(any(key == n or key.endswith(n) for n in named), f"{name}: {key}")
+
+    def test_claims_of_the_notes_hold(self):
+        done = self.run_ok("insight", "check", TOP / "docs/notes/claims.toml", "--json")
+        for line in map(json.loads, done.stdout.splitlines()):
+            self.assertTrue(line["holds"], line)
+            self.assertIn(line["command"].split()[2], CLAIMS)
+
+    def test_check_tells_what_fails(self):
+        claim = "[[claim]]\nname = '{}'\nsentence = 'x'\nexperiment = 'dice --draws 1000'\nexpect = '{}'\n"
+        path = self.write("claims.toml", claim.format("a", "sum_low == 64") + claim.format("b", "sum_low > 64"))
+        done = self.assert_fails(1, arguments=["insight", "check", path])
+        self.assertRegex(done.stdout, r"holds  a: x\n.*sum_low = 64 == 64")
+        self.assertRegex(done.stdout, r"FAILS  b: x\n.*sum_low = 64 > 64")
+        self.assertIn("1 of 2 claims hold.", done.stdout)
+        for content, fragment in (
+                (claim.format("a", "low > 64"), "measures no 'low', expected one of"),
+                (claim.format("a", "sum_low > 6 * 4"), "claims.toml:1: a: '*'"),
+                (claim.format("a", "sum_low > 64").replace("dice -", "nice -"), "no claim 'nice'"),
+                (claim.format("a", "sum_low > 64").replace("--draws", "--drafts"), "--drafts"),
+                (claim.format("a", "sum_low > 64").replace("--draws 1000", "--out x.svg"), "neither --help nor --out"),
+                (claim.format("a", "sum_low > 64").replace("--draws 1000", "--help"), "neither --help nor --out"),
+                ("[[claim]", "claims.toml:1")):
+            self.assert_fails(2, fragment, arguments=["insight", "check", self.write("claims.toml", content)])
+        self.assert_fails(1, "none.toml", arguments=["insight", "check", self.folder / "none.toml"])
+
     def test_bad_input(self):
         for arguments, fragment in (
                 (["nonsense"], "there is no claim 'nonsense', expected one of"),
                 (["similarity", "--d-k", 0], "expected 2 to 65536, found '0'"),
                 (["similarity", "--d-k", -5], "found '-5'"),
                 (["similarity", "--d-k", "9" * 30], "expected 2 to 65536"),
+                (["saturation", "--scale", "root"], "--scale is 'root', expected sqrt, none or a positive number"),
+                (["saturation", "--keys", 1], "expected 2 to 1000"),
+                (["variance", "--correlation", 2], "expected 0 to 1"),
+                (["attention", "--input", " "], "--input has 0 words, expected 1 to 12"),
+                (["attention", "--input", os.fsdecode(b"\xff")], "--input"),
                 (["similarity", "--lang", "fr"], "--lang"),
                 (["similarity", "--out", self.folder / "figure.gif"], ".svg, .pdf, .png, .csv or .json"),
                 (["similarity", "--out", self.folder / "none" / "figure.svg"], "make it first"),

@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "apps/rapt/exit_codes.h"
+#include "apps/rapt/insight_check.h"
 #include "apps/rapt/insight_claims.h"
 #include "apps/rapt/insight_output.h"
 #include "apps/rapt/output.h"
@@ -26,11 +27,14 @@ void print_usage() {
       "Measures what is said of the Transformer, prints it as tables, a chart and one sentence, or "
       "draws it.\n\n"
       "Usage: rapt insight NAME [OPTIONS]\n"
-      "       rapt insight all --out DIR [OPTIONS]\n\n");
+      "       rapt insight all --out DIR [OPTIONS]\n"
+      "       rapt insight check FILE [OPTIONS]\n\n");
   print_claims();
   print(
       "\n`rapt insight NAME --help` lists the options of a claim; every number of it is one.\n"
-      "`rapt insight all --help` lists those that all share.\n"
+      "`rapt insight all --help` lists those that all share; `rapt insight check --help` tells how "
+      "a "
+      "file of claims is checked.\n"
       "Example:\n  rapt insight similarity --lang ko --out similarity.svg\n");
 }
 
@@ -97,6 +101,7 @@ int insight_main(const Arguments& arguments) {
   const Arguments rest(arguments.begin() + 1, arguments.end());
   if (name == "--help" || name == "-h") return print_usage(), kDone;
   if (name == "all") return all_main(rest);
+  if (name == "check") return insight_check_main(rest);
   return claim_main(find_claim(name), rest);
 }
 

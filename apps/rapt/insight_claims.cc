@@ -2,8 +2,12 @@
 
 #include <array>
 
+#include "rapt/insight/attention.h"
+#include "rapt/insight/dice.h"
 #include "rapt/insight/result.h"
+#include "rapt/insight/saturation.h"
 #include "rapt/insight/similarity.h"
+#include "rapt/insight/variance.h"
 #include "rapt/train/run_identity.h"
 
 namespace rapt::app {
@@ -16,8 +20,6 @@ using insight::Setting;
 template <class Options, Result (*kRun)(const Options&, const Setting&)>
 class ExperimentOf final : public Experiment {
  public:
-  static std::unique_ptr<Experiment> make() { return std::make_unique<ExperimentOf>(); }
-
   void add_options(CLI::App& app) override { add_fields(app, options_); }
   void use_full_sizes() override {
     if constexpr (requires { Options::full(); }) options_ = Options::full();
@@ -33,10 +35,24 @@ class ExperimentOf final : public Experiment {
   Options options_;
 };
 
+template <class Options>
+using Run = Result (*)(const Options&, const Setting&);
+template <class Options>
+Options options_of(Run<Options>);  // for its type alone
+
+// Makes the experiment of a claim's function.
+template <auto kRun>
+std::unique_ptr<Experiment> experiment() {
+  return std::make_unique<ExperimentOf<decltype(options_of(kRun)), kRun>>();
+}
+
 // In the order of the notes.
 constexpr std::array kClaims = {
-    ClaimEntry{insight::kSimilarity,
-               ExperimentOf<insight::SimilarityOptions, insight::similarity>::make},
+    ClaimEntry{insight::kAttention, experiment<insight::attention>},
+    ClaimEntry{insight::kSimilarity, experiment<insight::similarity>},
+    ClaimEntry{insight::kVariance, experiment<insight::variance>},
+    ClaimEntry{insight::kDice, experiment<insight::dice>},
+    ClaimEntry{insight::kSaturation, experiment<insight::saturation>},
 };
 
 // The options that were given and change a number.
@@ -94,6 +110,10 @@ bool Inquiry::parse(const ClaimEntry& claim, const Arguments& arguments) {
     app.add_option("--out", common.out, "file to write: .svg, .pdf, .png, .csv or .json");
     common.add_to(app);
     if (!app.parse_arguments(arguments)) return false;
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& value : option->results())
+        check_option_text(option->get_name(), value);
+    }
     command = command_of(app, name);
     return true;
   };

@@ -65,7 +65,8 @@ std::string json_panel(const Bars& p) {
 std::string json_panel(const LineChart& p) {
   const auto series = [](const LineSeries& s) {
     return concat("{\"name\":", json_string(s.name), ",\"x\":", json_numbers(s.x),
-                  ",\"y\":", json_numbers(s.y), '}');
+                  ",\"y\":", json_numbers(s.y), ",\"low\":", json_numbers(s.low),
+                  ",\"high\":", json_numbers(s.high), '}');
   };
   return concat("{\"kind\":\"lines\",\"title\":", json_string(p.title), ",\"x\":", json_axis(p.x),
                 ",\"y\":", json_axis(p.y), ",\n\"series\":", json_array(p.series, series), '}');
@@ -83,8 +84,14 @@ std::string csv_text(const std::string& text) {
 
 std::string csv_number(double v) { return std::isfinite(v) ? format_exactly(v) : ""; }
 
+template <class Series>
+std::string csv_interval(const Series& s, size_t i) {
+  return s.low.empty() ? ",," : concat(',', csv_number(s.low[i]), ',', csv_number(s.high[i]));
+}
+
 constexpr const char* kHeaders[] = {"panel,row,row_label,column,column_label,value\n",
-                                    "panel,category,series,value,low,high\n", "panel,series,x,y\n"};
+                                    "panel,category,series,value,low,high\n",
+                                    "panel,series,x,y,low,high\n"};
 
 void add_csv(std::string& out, const HeatMap& p) {
   for (size_t r = 0; r < p.rows.size(); ++r) {
@@ -99,10 +106,8 @@ void add_csv(std::string& out, const HeatMap& p) {
 void add_csv(std::string& out, const Bars& p) {
   for (size_t c = 0; c < p.categories.size(); ++c) {
     for (const BarSeries& s : p.series) {
-      const bool interval = !s.low.empty();
       out += concat(csv_text(p.title), ',', csv_text(p.categories[c]), ',', csv_text(s.name), ',',
-                    csv_number(s.values[c]), ',', interval ? csv_number(s.low[c]) : "", ',',
-                    interval ? csv_number(s.high[c]) : "", '\n');
+                    csv_number(s.values[c]), csv_interval(s, c), '\n');
     }
   }
 }
@@ -111,7 +116,7 @@ void add_csv(std::string& out, const LineChart& p) {
   for (const LineSeries& s : p.series) {
     for (size_t i = 0; i < s.x.size(); ++i) {
       out += concat(csv_text(p.title), ',', csv_text(s.name), ',', csv_number(s.x[i]), ',',
-                    csv_number(s.y[i]), '\n');
+                    csv_number(s.y[i]), csv_interval(s, i), '\n');
     }
   }
 }

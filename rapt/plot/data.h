@@ -13,7 +13,7 @@ std::string to_json(const Figure& figure);
 // One line a value, RFC 4180, with a header:
 //   heat maps  panel,row,row_label,column,column_label,value   (row and column from 1)
 //   bars       panel,category,series,value,low,high
-//   lines      panel,series,x,y
+//   lines      panel,series,x,y,low,high
 // Panels of another kind follow after an empty line, under their own header. NaN is an empty field.
 std::string to_csv(const Figure& figure);
 

@@ -54,10 +54,10 @@ TEST(Data, CsvHasOneLineAValue) {
             "\"a,b\",1,\"r\"\"1\",1,c,0.1\n"
             "\"a,b\",2,r2,1,c,\n");
   const Bars bars{"b", "", {"x"}, {{"s", {1.5}, {1}, {2}}}, {}};
-  const LineChart lines{"l", {{"s", {1, 2}, {3, 4}}}, {}, {}};
+  const LineChart lines{"l", {{"s", {1, 2}, {3, 4}, {2, 3}, {5, 6}}}, {}, {}};
   EXPECT_EQ(to_csv({.panels = {bars, lines}}),
             "panel,category,series,value,low,high\nb,x,s,1.5,1,2\n"
-            "\npanel,series,x,y\nl,s,1,3\nl,s,2,4\n");
+            "\npanel,series,x,y,low,high\nl,s,1,3,2,5\nl,s,2,4,3,6\n");
 }
 
 TEST(Html, HoldsThePictureAndItsDataAndNothingFromElsewhere) {

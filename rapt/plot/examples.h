@@ -97,6 +97,20 @@ inline std::vector<Figure> all() {
     std::get<HeatMap>(panel).row_axis = "a name that is longer than all of the rows together";
     std::get<HeatMap>(panel).column_axis = "a name that is longer than all of the columns together";
   }
+  const HeatMap counted{"with numbers",
+                        "key",
+                        "query",
+                        {"a", "b"},
+                        {"x", "yy"},
+                        {0.123456, -11.25, 1234567, kNaN},
+                        "v",
+                        {},
+                        true};
+  const LineChart intervals{"intervals",
+                            {{"mean", {1, 2, 4}, {1, 2, kNaN}, {0, 1, 1}, {2, 9, kNaN}},
+                             {"marked", {2}, {2}, {}, {}, false}},
+                            {},
+                            {}};
   const Bars sole{"", "the name of the only category", {"a"}, {{"s", {1}, {}, {}}}, {}};
   const LineChart flat{"flat", {{"k", {1, 2, 3}, {7, 7, 7}}}, {}, {}};
   const LineChart one{"one point", {{"k", {1e300}, {-1e-300}}}, {}, {}};
@@ -120,6 +134,7 @@ inline std::vector<Figure> all() {
        .panels = {HeatMap{}, Bars{}, LineChart{}, negative, holes_only, unknown},
        .columns = 2},
       {.panels = {narrow, crowd, sole}},
+      {.title = "Numbers and intervals", .panels = {counted, intervals}, .columns = 2},
       tiny,
       {.title = "No panel"},
       {},

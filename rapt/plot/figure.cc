@@ -32,6 +32,9 @@ void check_panel(const LineChart& p, size_t number) {
   for (const LineSeries& s : p.series) {
     check(s.x.size() == s.y.size(), "plot: panel ", number, " '", p.title, "', series '", s.name,
           "' has ", s.x.size(), " x for ", s.y.size(), " y");
+    check((s.low.empty() || s.low.size() == s.y.size()) && s.low.size() == s.high.size(),
+          "plot: panel ", number, " '", p.title, "', series '", s.name, "' has ", s.low.size(),
+          " lower and ", s.high.size(), " upper ends for ", s.y.size(), " points");
   }
 }
 

@@ -31,6 +31,7 @@ struct HeatMap {
   std::vector<double> values = {};                   // [rows, columns]; NaN is drawn as missing
   std::string value_label = {};                      // what the colours mean, with its unit
   std::optional<Range> range = {};                   // else from the data
+  bool numbers = false;                              // written in the cells, instead of a legend
 };
 
 // One value a category, NaN where there is none; with `low` and `high` an interval.
@@ -46,10 +47,11 @@ struct Bars {
   Axis value = {};
 };
 
-// NaN interrupts the line.
+// NaN interrupts the line; with `low` and `high` each point has an interval.
 struct LineSeries {
   std::string name = {};
-  std::vector<double> x = {}, y = {};
+  std::vector<double> x = {}, y = {}, low = {}, high = {};
+  bool joined = true;  // else points alone
 };
 struct LineChart {
   std::string title = {};

@@ -29,7 +29,7 @@ std::string rules(bool dark) {
   std::string css =
       concat(".ground{fill:", ground, "}text{fill:", ink, "}.grid{stroke:", faint,
              "}.axis{stroke:", line, "}.frame{stroke:", line, "}.whisker{stroke:", ink,
-             "}.none{fill:", faint, "}.dot{stroke:", ground, "}\n");
+             "}.none{fill:", faint, "}.dot{stroke:", ground, "}.over{fill:", ground, "}\n");
   for (size_t i = 0; i < kLevels; ++i) {
     css += concat(".v", i, "{fill:", hex(level_colour(i, dark)), '}');
   }
@@ -46,7 +46,8 @@ std::string style_sheet(Theme theme) {
       "text{font-family:", kFonts, ";font-size:", kLabelSize, "px}.title{font-size:", kTitleSize,
       "px;font-weight:600}.head{font-size:15px;font-weight:600}.small{font-size:", kSmallSize,
       "px}.strong{font-weight:600}\n.grid,.axis,.frame,.whisker{fill:none;stroke-width:1}"
-      ".line{fill:none;stroke-width:1.8;stroke-linejoin:round}rect{shape-rendering:crispEdges}\n");
+      ".line{fill:none;stroke-width:1.8;stroke-linejoin:round}.interval{fill:none;stroke-width:1;"
+      "stroke-dasharray:none!important}rect{shape-rendering:crispEdges}\n");
   for (size_t i = 1; i < kSeriesColours; ++i) {
     css += concat(".c", i, "{stroke-dasharray:", kDashes[i], '}');
   }
@@ -102,7 +103,7 @@ class Grid {
     }
     Block grid = arrange(blocks);
     if (small_) grid = with_axis_names(grid);
-    if (!shared_legend_) return grid;
+    if (!shared_legend_ || std::get<HeatMap>(figure_.panels[0]).numbers) return grid;
     const std::string& label = std::get<HeatMap>(figure_.panels[0]).value_label;
     return beside(grid, colour_legend(ranges_[0], label, grid.height));
   }
@@ -116,7 +117,7 @@ class Grid {
                              .axis_names = !small_,
                              .hover = cells_of(figure_) <= kMostHovers};
     const Block block = draw(map, style);
-    if (shared_legend_) return block;
+    if (shared_legend_ || map.numbers) return block;
     return beside(block, colour_legend(ranges_[i], map.value_label, block.height));
   }
   template <class Chart>

@@ -145,9 +145,20 @@ class PathBuilder {
   std::string commands_;
 };
 
+// From low to high of point i, at px.
+void draw_interval(SvgWriter& svg, const LineSeries& s, size_t i, double px, const Scale& y,
+                   const Area& a, size_t number) {
+  const double low = kRim + a.height * (1 - y(s.low[i]));
+  const double high = kRim + a.height * (1 - y(s.high[i]));
+  if (!std::isfinite(low) || !std::isfinite(high)) return;
+  const std::string style = concat("interval c", number % kSeriesColours);
+  svg.line(px, low, px, high, style);
+  for (const double end : {low, high}) svg.line(px - 3, end, px + 3, end, style);
+}
+
 void draw_line(SvgWriter& svg, const LineSeries& s, size_t number, const Scale& x, const Scale& y,
                const Area& a) {
-  const bool marked = s.x.size() <= kMostMarkers;
+  const bool marked = !s.joined || s.x.size() <= kMostMarkers;
   PathBuilder path;
   SvgWriter marks;
   for (size_t i = 0; i < s.x.size(); ++i) {
@@ -157,44 +168,60 @@ void draw_line(SvgWriter& svg, const LineSeries& s, size_t number, const Scale& 
       continue;
     }
     path.add(px, py);
+    if (!s.low.empty()) draw_interval(marks, s, i, px, y, a, number);
     if (!marked) continue;
-    marks.circle(px, py, 2.5, concat("dot b", number % kSeriesColours),
+    marks.circle(px, py, s.joined ? 2.5 : 4, concat("dot b", number % kSeriesColours),
                  concat(s.name, s.name.empty() ? "" : ": ", format_value(s.x[i], 6), ", ",
                         format_value(s.y[i], 6)));
   }
-  svg.path(path.finish(), concat("line c", number % kSeriesColours));
+  if (s.joined) svg.path(path.finish(), concat("line c", number % kSeriesColours));
   svg.block(0, 0, marks.finish(0, 0));
 }
 
 Scale scale_for(const LineChart& chart, bool of_x, size_t ticks) {
   const Axis& axis = of_x ? chart.x : chart.y;
   std::vector<const std::vector<double>*> all;
-  for (const LineSeries& s : chart.series) all.push_back(of_x ? &s.x : &s.y);
+  for (const LineSeries& s : chart.series) {
+    if (of_x) {
+      all.push_back(&s.x);
+    } else {
+      all.insert(all.end(), {&s.y, &s.low, &s.high});
+    }
+  }
   return Scale(axis, range_of(all, axis.logarithmic), ticks);
 }
 
-template <class Series>
-std::vector<std::string> names_of(const std::vector<Series>& series) {
-  std::vector<std::string> names;
-  for (const Series& s : series) names.push_back(s.name);
-  return names;
+std::vector<LegendItem> legend_of(const Bars& bars) {
+  std::vector<LegendItem> items;
+  for (const BarSeries& s : bars.series) items.push_back({s.name, Sign::kBar});
+  return items;
+}
+std::vector<LegendItem> legend_of(const LineChart& chart) {
+  std::vector<LegendItem> items;
+  for (const LineSeries& s : chart.series) {
+    items.push_back({s.name, s.joined ? Sign::kLine : Sign::kDot});
+  }
+  return items;
 }
 
 }  // namespace
 
-Block series_legend(const std::vector<std::string>& names, Sign sign, double width) {
-  if (names.size() < 2) return {};
+Block series_legend(const std::vector<LegendItem>& items, double width) {
+  if (items.size() < 2) return {};
   constexpr double kGap = 6, kBetween = 16, kLine = 17;
-  const double sign_width = sign == Sign::kBar ? 14 : 24;
   SvgWriter svg;
   double x = 0, y = 0, right = 0;
-  for (size_t i = 0; i < names.size(); ++i) {
-    const std::string name = cut(visible(names[i]), kLongestCategory);
+  for (size_t i = 0; i < items.size(); ++i) {
+    const Sign sign = items[i].sign;
+    const double sign_width = sign == Sign::kLine ? 24 : 14;
+    const std::string name = cut(visible(items[i].name), kLongestCategory);
     const double item = sign_width + kGap + text_width(name, kLabelSize);
     if (x > 0 && x + item > width) x = 0, y += kLine;
     const double middle = y + kLine / 2;
     if (sign == Sign::kBar) {
       svg.rect(x, middle - 5, sign_width, 10, concat('b', i % kSeriesColours));
+    } else if (sign == Sign::kDot) {
+      svg.circle(x + sign_width / 2, middle, 4, concat("dot b", i % kSeriesColours));
     } else {
       svg.line(x, middle, x + sign_width, middle, concat("line c", i % kSeriesColours));
     }
@@ -215,7 +242,7 @@ Block draw(const Bars& bars, const ChartStyle& style) {
   }
   const double group = kBar * static_cast<double>(bars.series.size()) + kGroupGap;
   const double groups = static_cast<double>(bars.categories.size());
-  const Block legend = series_legend(names_of(bars.series), Sign::kBar, style.width);
+  const Block legend = series_legend(legend_of(bars), style.width);
   const double top = (bars.title.empty() ? 4 : kTitleHeight) + legend.height;
   const Area a = {left + kTickGap + names, top, style.width, std::max(groups * group, 2 * kBar)};
 
@@ -249,7 +276,7 @@ Block draw(const LineChart& chart, const ChartStyle& style) {
   const Scale y = scale_for(chart, false, ticks_within(style.height, 40));
   const Scale x = scale_for(chart, true, ticks_within(style.width, 65));
   const std::string x_title = axis_title(chart.x), y_title = axis_title(chart.y);
-  const Block legend = series_legend(names_of(chart.series), Sign::kLine, style.width);
+  const Block legend = series_legend(legend_of(chart), style.width);
   const double top = (chart.title.empty() ? 8 : kTitleHeight) + legend.height;
   const double names = y_title.empty() ? 0 : kAxisNameHeight;
   const Area a = {widest_label(y) + kTickGap + 2 + names, top, style.width, style.height};

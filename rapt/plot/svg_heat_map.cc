@@ -16,6 +16,19 @@ constexpr double kGap = 4;            // between the matrix and its labels
 
 std::string shown(const std::string& label) { return cut(visible(label), kLongestLabel); }
 
+// To two decimals, or three digits where that is more.
+std::string cell_number(double v) {
+  return format_value(std::fabs(v) < 10 ? std::round(v * 100) / 100 : v, 3);
+}
+
+double widest_number(const HeatMap& map) {
+  double width = 0;
+  for (const double v : map.values) {
+    if (std::isfinite(v)) width = std::max(width, text_width(cell_number(v), kLabelSize));
+  }
+  return width;
+}
+
 double widest(const std::vector<std::string>& labels, double size) {
   double width = 0;
   for (const std::string& l : labels) width = std::max(width, text_width(shown(l), size));
@@ -53,8 +66,9 @@ Layout lay_out(const HeatMap& map, const HeatStyle& style) {
   Layout l;
   const double longest =
       static_cast<double>(std::max({map.rows.size(), map.columns.size(), size_t{1}}));
-  l.cell =
-      style.small ? std::clamp(160 / longest, 3.0, 14.0) : std::clamp(480 / longest, 16.0, 36.0);
+  l.cell = map.numbers   ? std::max(36.0, widest_number(map) + 8)
+           : style.small ? std::clamp(160 / longest, 3.0, 14.0)
+                         : std::clamp(480 / longest, 16.0, 36.0);
   l.size = style.small ? kSmallSize : kLabelSize;
   l.row_stride = stride(1.15 * l.size, l.cell);
   if (style.row_labels) l.left = widest(map.rows, l.size) + kGap;
@@ -89,6 +103,19 @@ void draw_cells(SvgWriter& svg, const HeatMap& map, const HeatStyle& style, cons
       svg.rect(l.left + static_cast<double>(c) * l.cell, l.top + static_cast<double>(r) * l.cell,
                static_cast<double>(end - c) * l.cell, l.cell, level, hover);
     }
+  }
+}
+
+// Dark cells have the light of the ground for their ink.
+void draw_numbers(SvgWriter& svg, const HeatMap& map, const HeatStyle& style, const Layout& l) {
+  for (size_t i = 0; i < map.values.size(); ++i) {
+    const double v = map.values[i];
+    if (!std::isfinite(v)) continue;
+    const double row = static_cast<double>(i / map.columns.size());
+    const double column = static_cast<double>(i % map.columns.size());
+    const bool dark = level_of(v, style.range) >= kLevels / 2;
+    svg.text(l.left + (column + 0.5) * l.cell, l.top + (row + 0.5) * l.cell + 0.35 * kLabelSize,
+             cell_number(v), dark ? "label over" : "label", Anchor::kMiddle);
   }
 }
 
@@ -129,6 +156,7 @@ Block draw(const HeatMap& map, const HeatStyle& style) {
   svg.text(l.left, style.small ? 11 : kTitleSize, map.title,
            style.small ? "label strong" : "title");
   draw_cells(svg, map, style, l);
+  if (map.numbers) draw_numbers(svg, map, style, l);
   if (map.values.empty()) {
     svg.text(l.left, l.top + kLabelSize, "no data", "label");
     width = std::max(width, text_width("no data", kLabelSize));

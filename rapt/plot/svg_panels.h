@@ -31,8 +31,12 @@ Block draw(const Bars& bars, const ChartStyle& style);
 Block draw(const LineChart& chart, const ChartStyle& style);
 
 // Names with their signs, line by line where one does not suffice; empty for fewer than two.
-enum class Sign { kBar, kLine };
-Block series_legend(const std::vector<std::string>& names, Sign sign, double width);
+enum class Sign { kBar, kLine, kDot };
+struct LegendItem {
+  std::string name;
+  Sign sign;
+};
+Block series_legend(const std::vector<LegendItem>& items, double width);
 
 // How many pixels a text takes at a font size, rather too many than too few.
 double text_width(std::string_view text, double size);

@@ -112,6 +112,32 @@ TEST(Svg, BarsHaveTheLengthOfTheirValues) {
   EXPECT_NEAR(drawn[2].number("x") + drawn[2].number("width"), drawn[1].number("x"), 0.02);
 }
 
+TEST(Svg, NumbersStandInTheirCellsAndNoLegendBesideThem) {
+  const HeatMap map{"", "", "", {"a"}, {"x", "y"}, {0.125, 0.875}, "weight", Range{0, 1}, true};
+  const SvgReader svg(to_svg({.panels = {map, map}}));
+  EXPECT_EQ(svg.count_text("0.13"), 2u);
+  EXPECT_EQ(svg.count_text("0.88"), 2u);
+  EXPECT_EQ(svg.count_text("weight"), 0u);
+  for (const SvgElement& e : svg.named("text")) {
+    if (e.text.starts_with("0.")) EXPECT_EQ(e.has_class("over"), e.text == "0.88");
+  }
+}
+
+TEST(Svg, PointsHaveTheirIntervalsAndMayStandAlone) {
+  const LineChart chart{"", {{"k", {1, 2}, {5, 5}, {0, 5}, {10, 5}, false}}, {}, {}};
+  const SvgReader svg(to_svg({.panels = {chart}}));
+  EXPECT_TRUE(svg.named("path").empty());
+  EXPECT_EQ(svg.named("circle").size(), 2u);
+  std::vector<double> lengths;
+  for (const SvgElement& e : svg.named("line")) {
+    if (!e.has_class("interval") || e.number("x1") != e.number("x2")) continue;
+    lengths.push_back(e.number("y1") - e.number("y2"));
+  }
+  ASSERT_EQ(lengths.size(), 2u);
+  EXPECT_NEAR(lengths[0], 260, 0.01);  // the whole height of the area
+  EXPECT_EQ(lengths[1], 0);
+}
+
 TEST(Svg, LinesBreakAtMissingValues) {
   const LineChart chart{"", {{"k", {1, 2, 3, 4}, {1, examples::kNaN, 2, 3}}}, {}, {}};
   const SvgReader svg(to_svg({.panels = {chart}}));
@@ -132,6 +158,15 @@ TEST(Svg, LongRunsStaySmallAndKeepTheirExtremes) {
   EXPECT_THAT(SvgReader(svg).named("path").at(0).attributes.at("d"), HasSubstr(" 4L"));  // the rim
 }
 
+TEST(Svg, ItsWidthIsFree) {
+  const Figure f{.panels = {examples::error_rates()}};
+  const SvgReader natural(to_svg(f)), wide(to_svg(f, Theme::kAuto, 1000));
+  const SvgElement &a = natural.elements()[0], &b = wide.elements()[0];
+  EXPECT_EQ(b.number("width"), 1000);
+  EXPECT_NEAR(b.number("height") / b.number("width"), a.number("height") / a.number("width"), 1e-4);
+  EXPECT_EQ(a.attributes.at("viewBox"), b.attributes.at("viewBox"));
+}
+
 TEST(Svg, ThemesDiffer) {
   const Figure f{.panels = {examples::error_rates()}};
   EXPECT_THAT(to_svg(f, Theme::kAuto), HasSubstr("prefers-color-scheme:dark"));
@@ -147,6 +182,8 @@ TEST(Svg, RefusesDataThatDoNotFit) {
   EXPECT_THAT([&] { to_svg(f); }, testing::ThrowsMessage<InvalidArgument>(
                                       "plot: panel 1 'w' has 1 values for 1 rows and 2 columns"));
   f.panels = {LineChart{.series = {{"s", {1, 2}, {1}}}}};
+  EXPECT_THROW(to_svg(f), InvalidArgument);
+  f.panels = {LineChart{.series = {{"s", {1}, {1}, {0}, {}}}}};
   EXPECT_THROW(to_svg(f), InvalidArgument);
   f.panels = {Bars{.categories = {"a"}, .series = {{"s", {1}, {0}, {}}}}};
   EXPECT_THROW(to_svg(f), InvalidArgument);

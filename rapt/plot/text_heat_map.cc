@@ -74,9 +74,9 @@ void add_header(TextBlock& block, const HeatMap& map, size_t begin, size_t end, 
 
 std::string axes_note(const HeatMap& map) {
   if (map.row_axis.empty() && map.column_axis.empty()) return {};
-  if (map.column_axis.empty()) return "rows: " + map.row_axis;
-  if (map.row_axis.empty()) return "columns: " + map.column_axis;
-  return "rows: " + map.row_axis + " · columns: " + map.column_axis;
+  if (map.column_axis.empty()) return "↓ " + map.row_axis;
+  if (map.row_axis.empty()) return "→ " + map.column_axis;
+  return "↓ " + map.row_axis + " · → " + map.column_axis;
 }
 
 TextBlock draw_text(const HeatMap& map, Range range, const TextOptions& options) {

@@ -92,7 +92,7 @@ void draw_series(Canvas& canvas, const LineSeries& s, size_t number, const Scale
     const double px = x(s.x[i]), py = y(s.y[i]);
     const bool known = std::isfinite(px) && std::isfinite(py);
     if (known) canvas.line(connected ? last_x : px, connected ? last_y : py, px, py, number);
-    connected = known;
+    connected = known && s.joined;
     last_x = px;
     last_y = py;
   }

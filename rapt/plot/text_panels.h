@@ -35,7 +35,7 @@ TextBlock draw_text(const LineChart& chart, const TextOptions& options);
 // The shades and the values they stand for.
 TextBlock shade_legend(Range range, const std::string& label, const TextOptions& options);
 
-// "rows: query · columns: key", or less where an axis has no name.
+// "↓ query · → key", in any language, or less where an axis has no name.
 std::string axes_note(const HeatMap& map);
 
 std::string foreground(Rgb colour, std::string_view text);

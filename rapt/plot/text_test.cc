@@ -57,7 +57,7 @@ TEST(Text, HeatMapShadesByFifthsUnderItsLabels) {
             "   x y 한\n"
             " a   ░░██\n"
             "bc ▒▒▓▓··\n"
-            "rows: to · columns: from\n"
+            "↓ to · → from\n"
             "weight: blank ≥ 0  ░░ ≥ 0.2  ▒▒ ≥ 0.4  ▓▓ ≥ 0.6  ██ ≥ 0.8\n");
 }
 

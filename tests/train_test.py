@@ -73,7 +73,7 @@ class Train(ProgramTest):
                 expected = self.weights(positions + "-whole", "--steps", 40, *told)
                 self.train(positions, "--steps", 20, *told)
                 self.assertEqual(self.weights(positions, "--steps", 40, *told, "--threads", 2), expected)
-                log = [json.loads(line) for line in (self.folder / positions / "metrics.jsonl").open()]
+                log = map(json.loads, (self.folder / positions / "metrics.jsonl").read_text().splitlines())
                 losses = [line["loss"] for line in log if line["kind"] == "train"]
                 self.assertLess(losses[-1], 0.7 * losses[0])
                 out = self.folder / "attention.json"

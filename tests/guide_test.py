@@ -10,7 +10,7 @@ import unittest
 from program import rapt
 
 TOP = pathlib.Path(__file__).parent.parent
-PAGES = [TOP / "README.md", *sorted((TOP / "docs" / "guide").glob("*.md")),
+PAGES = [TOP / "README.md", TOP / "README.ko.md", *sorted((TOP / "docs" / "guide").glob("*.md")),
          *sorted((TOP / "docs" / "notes").rglob("*.md")),
          *sorted((TOP / "recipes").glob("*/README.md"))]
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")

@@ -49,12 +49,13 @@ namespace attn {
 class BackwardChunk {
  public:
   BackwardChunk(const Attention& a, const AttentionSequence& s, const AttentionGrad& grad,
-                size_t kv_head, size_t chunk, float* memory)
+                size_t kv_head, size_t chunk, Prefetch& ahead, float* memory)
       : a_(a),
         s_(s),
         grad_(grad),
         kv_head_(kv_head),
         chunk_(chunk),
+        ahead_(ahead),
         width_(round_up(a.dim, kLanes)),
         width_v_(round_up(a.dim_v, kLanes)),
         scratch_(memory),
@@ -118,14 +119,14 @@ class BackwardChunk {
       const Rows k =
           stage(k_, key, last, a_.dim, a_.k.row > 2 * a_.dim || a_.dim % kLanes != 0, k_copy_);
       const Rows v = stage(v_, key, last, a_.dim_v, a_.v.row > 2 * a_.dim_v, v_copy_);
-      block_.run(key, keys, k, v, true);
+      block_.run(key, keys, k, v, true, ahead_);
       const size_t vecs = width_ / kLanes, vecs_v = width_v_ / kLanes, to = key - chunk_;
       product<false>(keys, vecs_v, block_.p(), kBlock, dout.data, dout.stride, rows,
-                     Accumulate{dv_ + to * width_v_, width_v_});
+                     Prefetching{Accumulate{dv_ + to * width_v_, width_v_}, ahead_});
       product<false>(keys, vecs, block_.ds(), kBlock, q.data, q.stride, rows,
-                     Accumulate{dk_ + to * width_, width_});
+                     Prefetching{Accumulate{dk_ + to * width_, width_}, ahead_});
       product<true>(rows, vecs, block_.ds(), kBlock, k.data, k.stride, keys,
-                    Accumulate{dq_, width_});
+                    Prefetching{Accumulate{dq_, width_}, ahead_});
     }
   }
 
@@ -157,7 +158,9 @@ class BackwardChunk {
   const Attention& a_;
   const AttentionSequence& s_;
   const AttentionGrad& grad_;
-  const size_t kv_head_, chunk_, width_, width_v_;
+  const size_t kv_head_, chunk_;
+  Prefetch& ahead_;
+  const size_t width_, width_v_;
   Scratch scratch_;
   GradientBlock block_;
   const KeyRows k_, v_;
@@ -169,8 +172,9 @@ class BackwardChunk {
 
 size_t ChunkScratch(const Attention& a) { return attn::BackwardChunk::scratch_floats(a); }
 void Chunk(const Attention& a, const AttentionSequence& s, const AttentionGrad& grad,
-           size_t kv_head, size_t chunk, rapt::kernels::attn::Turn turn, float* memory) {
-  attn::BackwardChunk(a, s, grad, kv_head, chunk, memory).run(turn);
+           size_t kv_head, size_t chunk, rapt::kernels::attn::Turn turn,
+           rapt::kernels::attn::Prefetch& ahead, float* memory) {
+  attn::BackwardChunk(a, s, grad, kv_head, chunk, ahead, memory).run(turn);
 }
 
 size_t BiasScratch(const Attention& a) {
@@ -183,6 +187,7 @@ void BiasBlock(const Attention& a, const AttentionSequence& s, const AttentionGr
   using namespace attn;  // NOLINT: short names for what this file is about
   Scratch scratch(memory);
   GradientBlock block(a, s, grad, scratch);
+  Prefetch none;
   float* k_copy = scratch.take(kBlock * round_up(a.dim, kLanes));
   float* v_copy = scratch.take(kBlock * round_up(a.dim_v, kLanes));
   const KeyRows k_rows = key_rows(a, s, head / a.group()),
@@ -195,7 +200,7 @@ void BiasBlock(const Attention& a, const AttentionSequence& s, const AttentionGr
     const size_t last = std::min(key + kBlock, block.stop());
     const Rows k = stage(k_rows, key, last, a.dim, false, k_copy);
     const Rows v = stage(v_rows, key, last, a.dim_v, false, v_copy);
-    block.run(key, last - key, k, v, false);
+    block.run(key, last - key, k, v, false, none);
     const size_t from = std::max(key, range.begin);
     for (size_t r = 0; r < rows; ++r) {
       float* to = dbias + (s.query_position + query + r) * a.bias.row + range.base;
@@ -239,7 +244,14 @@ void attention_backward(const Attention& a, std::span<const AttentionSequence> s
     const auto [s, n] = plan.find(task);
     const size_t count = chunks(sequences[s]), chunk = n % count;
     const attn::Turn turn(chunk == 0 ? nullptr : &done[task - 1], &done[task]);
-    run_chunk(a, sequences[s], grads[s], n / count, chunk * attn::kKeyChunk, turn, scratch);
+    attn::Prefetch ahead;
+    if (const size_t next = task + pool.threads(); next < plan.tasks()) {
+      const auto [then, kv_head] = plan.find(next);
+      if (attn::Prefetch::pays(sequences[then])) {
+        ahead.backward(a, sequences[then], grads[then], kv_head * a.group());
+      }
+    }
+    run_chunk(a, sequences[s], grads[s], n / count, chunk * attn::kKeyChunk, turn, ahead, scratch);
   });
 }
 

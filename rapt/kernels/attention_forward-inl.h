@@ -22,13 +22,14 @@ inline size_t panel_vecs(const KeyRange& range) {
 class ForwardTile {
  public:
   ForwardTile(const Attention& a, const AttentionSequence& s, size_t head, size_t query,
-              float* memory)
+              Prefetch& ahead, float* memory)
       : a_(a),
         s_(s),
         range_(s),
         head_(head),
         query_(query),
         rows_(std::min<size_t>(kQueryTile, s.queries - query)),
+        ahead_(ahead),
         vecs_(vectors(rows_)),
         k_(key_rows(a, s, head / a.group())),
         v_(value_rows(a, s, head / a.group())),
@@ -65,7 +66,9 @@ class ForwardTile {
     const size_t stop = range_.stop(query_ + rows_ - 1);
     for (size_t key = tile_start(query_); key < stop; key += kKeyTile) {
       const size_t last = std::min(range_.end, key + kKeyTile);
-      const bool far_k = a_.k.row > 2 * a_.dim, far_v = a_.v.row > 2 * a_.dim_v;
+      // One panel reads each row of K once: as well where it is.
+      const bool far_k = a_.k.row > 2 * a_.dim && vecs_ > panel_vecs(range_);
+      const bool far_v = a_.v.row > 2 * a_.dim_v;
       const Rows k = stage(k_, key, last, a_.dim, far_k, k_copy_);
       const Rows v = stage(v_, key, last, a_.dim_v, far_v || a_.dim_v % kLanes != 0, v_copy_);
       split_vectors(vecs_, panel_vecs(range_), [&](size_t vec, size_t count) HWY_ATTR {
@@ -91,7 +94,8 @@ class ForwardTile {
 
     std::copy_n(state_.max + first, width, top_ + first);
     product<false>(keys, vecs, k.data + (begin - key) * k.stride, k.stride, qt_ + first * a_.dim,
-                   width, a_.dim, Store{score_, width, plain ? top_ + first : nullptr});
+                   width, a_.dim,
+                   Prefetching{Store{score_, width, plain ? top_ + first : nullptr}, ahead_});
     if (s_.bias != nullptr) pack_bias(query, rows, begin, keys, width);
     for (size_t u = 0; u < width; u += kLanes) {
       if (!plain) adjust(u, width, query + u, begin, keys, masked, top_ + first + u);
@@ -99,10 +103,11 @@ class ForwardTile {
     }
     const bool is_first = key == tile_start(query), is_last = key + kKeyTile >= stop;
     if (is_last) state_.set_scale(first, width, a_.dropout.scale());
-    product<true>(
-        rows, vectors(a_.dim_v), score_, width, v.data + (begin - key) * v.stride, v.stride, keys,
-        Output{out_ + first * out_stride_, out_stride_, is_first ? nullptr : state_.decay + first,
-               is_last ? state_.scale + first : nullptr});
+    const Output output{out_ + first * out_stride_, out_stride_,
+                        is_first ? nullptr : state_.decay + first,
+                        is_last ? state_.scale + first : nullptr};
+    product<true>(rows, vectors(a_.dim_v), score_, width, v.data + (begin - key) * v.stride,
+                  v.stride, keys, Prefetching{output, ahead_});
   }
 
   void pack_bias(size_t query, size_t rows, size_t key, size_t keys, size_t width) {
@@ -199,7 +204,9 @@ class ForwardTile {
   const Attention& a_;
   const AttentionSequence& s_;
   const KeyRange range_;
-  const size_t head_, query_, rows_, vecs_;
+  const size_t head_, query_, rows_;
+  Prefetch& ahead_;
+  const size_t vecs_;
   const KeyRows k_, v_;
   const Adjust adjust_;
   Scratch scratch_;

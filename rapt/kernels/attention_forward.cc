@@ -12,8 +12,8 @@ namespace rapt::kernels::HWY_NAMESPACE {
 
 size_t TileScratch(const Attention& a) { return attn::ForwardTile::scratch_floats(a); }
 void Tile(const Attention& a, const AttentionSequence& s, size_t head, size_t query,
-          float* memory) {
-  attn::ForwardTile(a, s, head, query, memory).run();
+          rapt::kernels::attn::Prefetch& ahead, float* memory) {
+  attn::ForwardTile(a, s, head, query, ahead, memory).run();
 }
 size_t RowsScratch(const Attention& a) { return attn::RowsTask::scratch_floats(a); }
 void RowsOf(const Attention& a, const AttentionSequence& s, size_t kv_head, size_t query,
@@ -57,7 +57,13 @@ void attention_forward(const Attention& a, std::span<const AttentionSequence> se
     if (by_rows(a, sequence)) return rows(a, sequence, n, 0, nullptr, 0, scratch);
     // The last tile first: under a causal mask it has the most keys.
     const size_t tiles = ceil_div(sequence.queries, attn::kQueryTile);
-    tile(a, sequence, n / tiles, (tiles - 1 - n % tiles) * attn::kQueryTile, scratch);
+    attn::Prefetch ahead;
+    if (const size_t next = task + pool.threads(); next < plan.tasks()) {
+      const auto [then, head] = plan.find(next);
+      const bool pays = attn::Prefetch::pays(sequences[then]) && !by_rows(a, sequences[then]);
+      if (pays) ahead.forward(a, sequences[then], head);
+    }
+    tile(a, sequence, n / tiles, (tiles - 1 - n % tiles) * attn::kQueryTile, ahead, scratch);
   });
 }
 

@@ -95,14 +95,15 @@ class GradientBlock {
 
   // The keys key, key + 1, …; key is a multiple of 8. dS is the gradient of what the bias is added
   // to or, if before_cap, of scale * Q K^T.
-  void run(size_t key, size_t keys, Rows k, Rows v, bool before_cap) {
+  void run(size_t key, size_t keys, Rows k, Rows v, bool before_cap, Prefetch& ahead) {
     split_vectors(vectors(rows_), kMaxVecs, [&](size_t vec, size_t count) HWY_ATTR {
-      panel(vec * kLanes, count, key, keys, k, v, before_cap && a_.softcap != 0.0f);
+      panel(vec * kLanes, count, key, keys, k, v, before_cap && a_.softcap != 0.0f, ahead);
     });
   }
 
  private:
-  void panel(size_t first, size_t vecs, size_t key, size_t keys, Rows k, Rows v, bool before_cap) {
+  void panel(size_t first, size_t vecs, size_t key, size_t keys, Rows k, Rows v, bool before_cap,
+             Prefetch& ahead) {
     const size_t width = vecs * kLanes, n = std::min(width, rows_ - first);
     const size_t query = query_ + first, last_query = query + n - 1;
     const size_t stop = std::min(key + keys, std::max(key, range_.stop(last_query)));
@@ -114,9 +115,9 @@ class GradientBlock {
     }
     if (alive == 0) return;
     product<false>(alive, vecs, k.data, k.stride, qt_ + first * a_.dim, width, a_.dim,
-                   Store{p, kBlock});
+                   Prefetching{Store{p, kBlock}, ahead});
     product<false>(alive, vecs, v.data, v.stride, dot_ + first * a_.dim_v, width, a_.dim_v,
-                   Store{ds, kBlock});
+                   Prefetching{Store{ds, kBlock}, ahead});
     const bool masked = !range_.all(query, last_query, key, key + alive);
     if (s_.bias != nullptr) pack_bias(query, n, key, alive, first, width);
     for (size_t u = first; u < first + width; u += kLanes) {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "rapt/kernels/attention_prefetch-inl.h"
 #include "rapt/kernels/simd_math-inl.h"
 
 #define RAPT_UNROLL _Pragma("GCC unroll 16")
@@ -186,6 +187,20 @@ struct Output {
   }
 };
 
+// Another epilogue, and after each tile some requests of memory for a later task.
+template <class Epilogue>
+struct Prefetching {
+  Epilogue epilogue;
+  rapt::kernels::attn::Prefetch& ahead;
+  template <int kRows, int kVecs>
+  HWY_INLINE void operator()(size_t row, size_t vec, Vec (&acc)[kRows][kVecs]) const {
+    epilogue(row, vec, acc);
+    ahead.step();
+  }
+};
+template <class Epilogue>
+Prefetching(Epilogue, rapt::kernels::attn::Prefetch&) -> Prefetching<Epilogue>;
+
 // ---- Packing
 // Four floats of each of the rows first, first + 4, first + 8, … in one vector.
 template <class D, class RowAt>
@@ -252,8 +267,11 @@ struct Rows {
   size_t stride;
 };
 
-inline void copy_row(const float* from, size_t dim, float* to, size_t width) {
-  std::memcpy(to, from, dim * sizeof(float));
+HWY_INLINE void copy_row(const float* from, size_t dim, float* to, size_t width) {
+  size_t i = 0;
+  for (; i + kLanes <= dim; i += kLanes) hn::StoreU(hn::LoadU(F32(), from + i), F32(), to + i);
+  if (i == width) return;
+  std::memcpy(to + i, from + i, (dim - i) * sizeof(float));
   std::fill(to + dim, to + width, 0.0f);
 }
 

@@ -15,7 +15,10 @@ from program import ProgramTest, rapt
 TOP = pathlib.Path(__file__).parent.parent
 
 SHORT = {"similarity": ["--draws", 500], "variance": ["--draws", 200, "--longest", 64],
-         "dice": ["--draws", 1000], "saturation": ["--draws", 50, "--longest", 64]}  # claims that take long, made short
+         "dice": ["--draws", 1000], "saturation": ["--draws", 50, "--longest", 64],
+         "vanishing": ["--d-k", 16, "--draws", 50, "--layers", 1, "--steps", 2],
+         "residual": ["--layers", 4, "--probe-sentences", 32, "--fit-steps", 20, "--trained-layers", 2, "--steps", 2],
+         "depth": ["--depths", "1,2", "--steps", 2]}  # claims that take long, made short
 CLAIMS = [line.split()[0] for line in rapt("insight").stdout.splitlines()]
 HANGUL = re.compile("[가-힣]")
 
@@ -113,12 +116,13 @@ class Insight(ProgramTest):
         guide = (TOP / "docs/guide/insight.md").read_text(encoding="utf-8")
         for name in CLAIMS:
             section = guide.split(f"### `{name}`")[1].split("\n### ")[0]
-            named = set(re.findall(r"`…?([a-z0-9_]+)(?:_…)?`", section))
+            named = set(re.findall(r"`…?([a-z0-9_]+)`", section))
+            families = tuple(re.findall(r"`([a-z0-9_]+_)…`", section))
             out = self.folder / "out.json"
             self.run_ok(*short(name), "--out", out)
             data = json.loads(out.read_text(encoding="utf-8"))
             for key in [*data["numbers"], *data["tables"]]:
-                self.assertTrue(any(key == n or key.endswith(n) for n in named), f"{name}: {key}")
+                self.assertTrue(key.startswith(families) or any(key.endswith(n) for n in named), f"{name}: {key}")
 
     def test_claims_of_the_notes_hold(self):
         done = self.run_ok("insight", "check", TOP / "docs/notes/claims.toml", "--json")
@@ -153,6 +157,9 @@ class Insight(ProgramTest):
                 (["saturation", "--scale", "root"], "--scale is 'root', expected sqrt, none or a positive number"),
                 (["saturation", "--keys", 1], "expected 2 to 1000"),
                 (["variance", "--correlation", 2], "expected 0 to 1"),
+                (["depth", "--depths", "6,x"], "--depths is '6,x', expected numbers of layers from 1 to 1000"),
+                (["depth", "--residuals", "post,sideways"], "expected one of none, plain, post"),
+                (["residual", "--heads", 5], "heads 5 do not divide"),
                 (["attention", "--input", " "], "--input has 0 words, expected 1 to 12"),
                 (["attention", "--input", os.fsdecode(b"\xff")], "--input"),
                 (["similarity", "--lang", "fr"], "--lang"),

@@ -3,10 +3,13 @@
 #include <array>
 
 #include "rapt/insight/attention.h"
+#include "rapt/insight/depth.h"
 #include "rapt/insight/dice.h"
+#include "rapt/insight/residual.h"
 #include "rapt/insight/result.h"
 #include "rapt/insight/saturation.h"
 #include "rapt/insight/similarity.h"
+#include "rapt/insight/vanishing.h"
 #include "rapt/insight/variance.h"
 #include "rapt/train/run_identity.h"
 
@@ -53,6 +56,9 @@ constexpr std::array kClaims = {
     ClaimEntry{insight::kVariance, experiment<insight::variance>},
     ClaimEntry{insight::kDice, experiment<insight::dice>},
     ClaimEntry{insight::kSaturation, experiment<insight::saturation>},
+    ClaimEntry{insight::kVanishing, experiment<insight::vanishing>},
+    ClaimEntry{insight::kResidual, experiment<insight::residual>},
+    ClaimEntry{insight::kDepth, experiment<insight::depth>},
 };
 
 // The options that were given and change a number.

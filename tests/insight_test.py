@@ -33,6 +33,10 @@ class Insight(ProgramTest):
         self.assertIn("similarity", CLAIMS)
         for line in lines:
             self.assertRegex(line, r"^  \S+ +[A-Z].*\.$")
+        korean = self.run_ok("insight", "--lang", "ko").stdout.splitlines()
+        self.assertEqual([line.split()[0] for line in korean], CLAIMS)
+        for line in korean:
+            self.assertRegex(line, HANGUL)
         usage = self.run_ok("insight", "--help").stdout
         for line in lines:
             self.assertIn(line, usage)
@@ -150,6 +154,7 @@ class Insight(ProgramTest):
 
     def test_bad_input(self):
         for arguments, fragment in (
+                (["--nonsense"], "--nonsense"),
                 (["nonsense"], "there is no claim 'nonsense', expected one of"),
                 (["similarity", "--d-k", 0], "expected 2 to 65536, found '0'"),
                 (["similarity", "--d-k", -5], "found '-5'"),

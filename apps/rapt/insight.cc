@@ -16,9 +16,10 @@ namespace {
 using insight::Language;
 using insight::Result;
 
-void print_claims() {
+void print_claims(Language language) {
   for (const ClaimEntry& entry : claims()) {
-    print_line(concat("  ", plot::pad_right(entry.claim.name, 14), entry.claim.english));
+    print_line(
+        concat("  ", plot::pad_right(entry.claim.name, 14), entry.claim.statement(language)));
   }
 }
 
@@ -26,10 +27,11 @@ void print_usage() {
   print(
       "Measures what is said of the Transformer, prints it as tables, a chart and one sentence, or "
       "draws it.\n\n"
-      "Usage: rapt insight NAME [OPTIONS]\n"
+      "Usage: rapt insight [--lang ko]\n"
+      "       rapt insight NAME [OPTIONS]\n"
       "       rapt insight all --out DIR [OPTIONS]\n"
       "       rapt insight check FILE [OPTIONS]\n\n");
-  print_claims();
+  print_claims(Language::kEnglish);
   print(
       "\n`rapt insight NAME --help` lists the options of a claim; every number of it is one.\n"
       "`rapt insight all --help` lists those that all share; `rapt insight check --help` tells how "
@@ -47,6 +49,17 @@ void print_result(const Inquiry& inquiry, const Result& result) {
   const size_t width = inquiry.common.width > 0 ? inquiry.common.width : natural;
   print('\n' + plot::to_text(result.figure, {.width = width, .colour = terminal}));
   print_line('\n' + insight::verdict_sentence(result, language));
+}
+
+// Without the name of a claim: the list of them.
+int list_main(const Arguments& arguments) {
+  const auto asks = [](const std::string& a) { return a == "--help" || a == "-h"; };
+  if (std::ranges::any_of(arguments, asks)) return print_usage(), kDone;
+  CommandLine app("insight", "Lists the claims.", "rapt insight --lang ko");
+  Language language = Language::kEnglish;
+  add_choice(app, "--lang", language, "language of the list");
+  if (app.parse_arguments(arguments)) print_claims(language);
+  return kDone;
 }
 
 int claim_main(const ClaimEntry& entry, const Arguments& arguments) {
@@ -96,10 +109,9 @@ int all_main(const Arguments& arguments) {
 }  // namespace
 
 int insight_main(const Arguments& arguments) {
-  if (arguments.empty()) return print_claims(), kDone;
+  if (arguments.empty() || arguments.front().starts_with('-')) return list_main(arguments);
   const std::string& name = arguments.front();
   const Arguments rest(arguments.begin() + 1, arguments.end());
-  if (name == "--help" || name == "-h") return print_usage(), kDone;
   if (name == "all") return all_main(rest);
   if (name == "check") return insight_check_main(rest);
   return claim_main(find_claim(name), rest);

@@ -1,9 +1,11 @@
 """decode, score, explain, info, check: formats, order, pipes."""
 
 import json
+import pathlib
 import select
 import shutil
 import subprocess
+import time
 import unittest
 
 from program import PAIRS, RAPT, ProgramTest, rapt
@@ -59,6 +61,24 @@ class Decode(ProgramTest):
             process.stdin.close()
             self.assertEqual(process.wait(60), 0)
             process.stdout.close()
+
+    def test_waiting_for_a_line_takes_no_time_of_the_processor(self):
+        process = subprocess.Popen([RAPT, "decode", "--model", str(self.model()), "--threads", "2"],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+
+        def ticks():  # of user and system, 10 ms each
+            fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+            return int(fields[11]) + int(fields[12])
+
+        process.stdin.write("cab\n")
+        process.stdout.readline()
+        time.sleep(0.1)
+        before = ticks()
+        time.sleep(0.5)
+        self.assertLessEqual(ticks() - before, 1)
+        process.stdin.close()
+        self.assertEqual(process.wait(60), 0)
+        process.stdout.close()
 
     def test_a_closed_stdout_ends_it_quietly(self):
         many = "cab\n" * 20000

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <limits>
 
 #include "rapt/decode/live_set.h"
 
@@ -35,6 +37,20 @@ class TopCandidates {
   std::vector<Candidate> best_;
 };
 
+// The largest of x that is a number; -infinity if there is none. Lane by lane, as compilers like it.
+float maximum(std::span<const float> x) {
+  std::array<float, 16> top;
+  top.fill(-std::numeric_limits<float>::infinity());
+  size_t i = 0;
+  for (; i + top.size() <= x.size(); i += top.size()) {
+    for (size_t lane = 0; lane < top.size(); ++lane) {
+      top[lane] = x[i + lane] > top[lane] ? x[i + lane] : top[lane];
+    }
+  }
+  for (; i < x.size(); ++i) top[0] = std::max(top[0], x[i]);
+  return *std::ranges::max_element(top);
+}
+
 class BeamSearch {
  public:
   BeamSearch(Context& ctx, const Transformer& model, const VocabularyFilter& filter,
@@ -61,11 +77,13 @@ class BeamSearch {
   }
 
  private:
+  static constexpr size_t kBlock = 128;  // of symbols: most blocks hold no candidate
+
   // One step of one sentence, hypotheses [begin, end).
   void extend(const LiveSet& live, size_t begin, size_t end, MatrixView<const float> log_p,
               std::vector<uint32_t>& parents, std::vector<Live>& children) {
     const size_t sentence = live[begin].sentence, length = live[begin].ids.size();
-    const bool last = length >= limits_[sentence];
+    const bool last = length + 1 >= limits_[sentence];
     // Twice the beam: at most half of them end, so that the beam can be filled again.
     TopCandidates top(2 * options_.beam);
     for (size_t row = begin; row < end; ++row) {
@@ -77,19 +95,17 @@ class BeamSearch {
       const bool in_beam = rank++ < options_.beam;
       if (c.id == filter_.eos()) {
         if (in_beam) finish(live[c.parent], c.log_probability, true);
-      } else if (!last && children.size() - first_child < options_.beam) {
+      } else if (children.size() - first_child < options_.beam) {
         parents.push_back(c.parent);
         children.push_back({sentence, live[c.parent].ids, c.log_probability});
         children.back().ids.push_back(c.id);
       }
     }
-    if (last) {
-      for (size_t row = begin; row < end; ++row) {
-        if (finished_[sentence].size() < options_.nbest) {
-          finish(live[row], live[row].log_probability, false);
-        }
-      }
-    } else if (done(sentence, children, first_child)) {
+    for (size_t i = first_child; last && i < children.size(); ++i) {
+      if (finished_[sentence].size() >= options_.nbest) break;
+      finish(children[i], children[i].log_probability, false);
+    }
+    if (last || done(sentence, children, first_child)) {
       children.resize(first_child);
       parents.resize(first_child);
     }
@@ -99,13 +115,17 @@ class BeamSearch {
                TopCandidates& top) const {
     const bool may_end = length >= options_.min_length;
     double floor = top.floor();
-    for (size_t v = 0; v < row.size(); ++v) {
-      const double log_probability = base + row[v];
-      if (!(log_probability > floor)) continue;
-      const auto id = static_cast<int32_t>(v);
-      if (!filter_.allows(id) || (id == filter_.eos() && !may_end)) continue;
-      top.add({log_probability, parent, id});
-      floor = top.floor();
+    for (size_t first = 0, next; first < row.size(); first = next) {
+      next = std::min(first + kBlock, row.size());
+      if (!(base + maximum(row.subspan(first, next - first)) > floor)) continue;
+      for (size_t v = first; v < next; ++v) {
+        const double log_probability = base + row[v];
+        if (!(log_probability > floor)) continue;
+        const auto id = static_cast<int32_t>(v);
+        if (!filter_.allows(id) || (id == filter_.eos() && !may_end)) continue;
+        top.add({log_probability, parent, id});
+        floor = top.floor();
+      }
     }
   }
 
@@ -134,7 +154,7 @@ class BeamSearch {
     const double alpha = options_.length_penalty;
     const double bound =
         std::max(length_normalized(best.log_probability, best.ids.size() + 1, alpha),
-                 length_normalized(best.log_probability, limits_[sentence] + 1, alpha));
+                 length_normalized(best.log_probability, limits_[sentence], alpha));
     return bound <= kept.back().score;
   }
 

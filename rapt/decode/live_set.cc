@@ -17,7 +17,7 @@ size_t most_rows(std::span<const Sentence> sentences, std::span<const size_t> li
                  size_t positions) {
   size_t most = 0;
   for (size_t i = 0; i < sentences.size(); ++i) {
-    most = std::max(most, std::min(positions, 1 + sentences[i].prefix.size() + limits[i]));
+    most = std::max(most, std::min(positions, sentences[i].prefix.size() + limits[i]));
   }
   return most;
 }

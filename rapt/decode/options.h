@@ -9,7 +9,7 @@ struct DecodeOptions {
   size_t nbest = 1;             // hypotheses a line; at most `beam`, or samples when sampling
   float length_penalty = 1.0f;  // score = log-probability / length^penalty
   size_t min_length = 0;
-  size_t max_length = 0;  // tokens without </s>; 0: 2 * source + 50
+  size_t max_length = 0;  // tokens, </s> among them; 0: 2 * source + 50
   bool allow_unk = false;
   bool sample = false;
   float temperature = 1.0f;
@@ -29,7 +29,7 @@ struct DecodeOptions {
           "score = log-probability / length^this; 0 prefers short output");
     visit("min_length", o.min_length, Range{0, 1 << 24}, "fewest tokens of an output");
     visit("max_length", o.max_length, Range{0, 1 << 24},
-          "most tokens of an output; 0 means 2 * source + 50");
+          "most tokens of an output, its end among them; 0 means 2 * source + 50");
     visit("allow_unk", o.allow_unk, "let the output hold <unk>");
     visit("sample", o.sample, "draw the output instead of searching for the best");
     visit("temperature", o.temperature, Range{1e-4, 1e4}, "of sampling: below 1 is more careful");

@@ -33,10 +33,12 @@ class Sampler {
       const float pa = log_p[static_cast<size_t>(a)], pb = log_p[static_cast<size_t>(b)];
       return pa != pb ? pa > pb : a < b;
     };
-    std::sort(candidates_.begin(), candidates_.end(), likelier);
     if (options_.top_k != 0 && candidates_.size() > options_.top_k) {
-      candidates_.resize(options_.top_k);
+      const auto last = candidates_.begin() + static_cast<ptrdiff_t>(options_.top_k);
+      std::nth_element(candidates_.begin(), last, candidates_.end(), likelier);
+      candidates_.erase(last, candidates_.end());
     }
+    std::sort(candidates_.begin(), candidates_.end(), likelier);
     const double top = log_p[static_cast<size_t>(candidates_.front())];
     weights_.clear();
     for (const int32_t id : candidates_) {
@@ -104,23 +106,20 @@ std::vector<std::vector<Hypothesis>> sample_search(Context& ctx, const Transform
     for (size_t i = 0; i < live.size(); ++i) {
       const size_t copy = live[i].sentence, length = live[i].ids.size();
       Hypothesis& result = results[copy / options.nbest][copy % options.nbest];
-      if (length >= limits[copy]) {
-        result = {live[i].ids, live[i].log_probability, 0, false};
-        result.score = length_normalized(result.log_probability, length, options.length_penalty);
-        continue;
-      }
       const std::span<const float> row = log_p.matrix().row(i);
       const double u = uniform_draw(key, id_of(copies[copy]), copies[copy].sample, length);
       const int32_t id = sampler.pick(row, length >= options.min_length, u);
       const double log_probability = live[i].log_probability + row[static_cast<size_t>(id)];
-      if (id == filter.eos()) {
-        result = {live[i].ids, log_probability, 0, true};
+      const bool ends = id == filter.eos();
+      std::vector<int32_t> ids = live[i].ids;
+      if (!ends) ids.push_back(id);
+      if (ends || length + 1 >= limits[copy]) {
+        result = {std::move(ids), log_probability, 0, ends};
         result.score = length_normalized(log_probability, length + 1, options.length_penalty);
-        continue;
+      } else {
+        parents.push_back(static_cast<uint32_t>(i));
+        children.push_back({copy, std::move(ids), log_probability});
       }
-      parents.push_back(static_cast<uint32_t>(i));
-      children.push_back({copy, live[i].ids, log_probability});
-      children.back().ids.push_back(id);
     }
     live.advance(parents, std::move(children));
   }

@@ -14,7 +14,8 @@ size_t length_limit(const Transformer& model, const DecodeOptions& options,
         " tokens, the model takes ", most);
   check(sentence.prefix.size() < most, "the prefix has ", sentence.prefix.size(),
         " tokens, the model takes ", most - 1);
-  return std::min(asked, most - 1 - sentence.prefix.size());
+  // What comes out can be read again, start symbol included: by score, by explain.
+  return std::min(asked, std::max<size_t>(1, most - 1 - sentence.prefix.size()));
 }
 
 std::vector<std::vector<Hypothesis>> search(Context& ctx, const Transformer& model,

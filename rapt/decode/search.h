@@ -16,9 +16,10 @@
 
 namespace rapt {
 
-// Most tokens of an output: options.max_length or 2 * source + 50. An encoder–decoder stays within
-// its positions, prefix and start symbol included; throws InvalidArgument for a source or prefix
-// beyond them. A decoder-only model goes on by a window (live_set.h).
+// Most tokens of an output, </s> included: options.max_length or 2 * source + 50. An output that
+// gets there without </s> is cut. An encoder–decoder stays within its positions, prefix and start
+// symbol included; throws InvalidArgument for a source or prefix beyond them. A decoder-only model
+// goes on by a window (live_set.h).
 size_t length_limit(const Transformer& model, const DecodeOptions& options,
                     const Sentence& sentence);
 

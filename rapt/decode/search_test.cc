@@ -77,7 +77,7 @@ TEST(BeamSearch, AWideBeamFindsWhatExhaustiveSearchFinds) {
         DecodeOptions options;
         options.beam = 200;
         options.nbest = 4;
-        options.max_length = 3;
+        options.max_length = 4;  // </s> among them
         options.length_penalty = penalty;
         options.min_length = min_length;
         const Sentence sentence = sentence_of(model, "abcd");
@@ -157,11 +157,10 @@ TEST(Decode, APrefixIsContinuedAsIfItHadBeenChosen) {
   Sentence sentence = sentence_of(model, "abcd");
   DecodeOptions options;
   options.beam = 200;
-  options.max_length = 2;
+  options.max_length = 3;
   sentence.prefix = model.text.target().encode("zx");
   const Hypothesis found = decode_one(model, options, sentence).front();
   DecodeOptions whole = options;
-  whole.max_length = 4;
   whole.length_penalty = options.length_penalty = 0;  // so that the prefix adds a constant
   const Hypothesis free = decode_one(model, options, sentence).front();
   const auto all = all_outputs(model, whole, sentence, 4);
@@ -198,9 +197,34 @@ TEST(Decode, OutputAtTheLimitIsCutAndSaysSo) {
   options.min_length = options.max_length = 5;
   const Hypothesis h = decode_one(model, options, sentence_of(model, "ab")).front();
   EXPECT_EQ(h.ids.size(), 5u);
+  EXPECT_FALSE(h.complete);
   options.min_length = 0;
   options.max_length = 0;
-  EXPECT_EQ(length_limit(model.transformer, options, sentence_of(model, "ab")), 31u);  // positions
+  Sentence sentence = sentence_of(model, "ab");
+  EXPECT_EQ(length_limit(model.transformer, options, sentence), 31u);  // positions
+  sentence.prefix.assign(31, 4);
+  EXPECT_EQ(length_limit(model.transformer, options, sentence), 1u);
+  EXPECT_LE(decode_one(model, options, sentence).front().ids.size(), 1u);
+}
+
+// The model reads the start symbol and each token but the last: a step a token, none for the end.
+TEST(Decode, AnOutputOfNTokensTakesNSteps) {
+  const Model model = tiny_pairs_model(1);
+  const Sentence sentence = sentence_of(model, "ab");
+  Pool pool(1);
+  DecodeOptions options;
+  options.min_length = options.max_length = 5;
+  const VocabularyFilter filter(model.text.target(), options);
+  for (const bool sample : {false, true}) {
+    options.sample = sample;
+    Context ctx(Mode::kInference, pool);
+    size_t steps = 0;
+    ctx.profile([&](const char* op, Context::Phase, std::span<const Tensor>) {
+      steps += std::string_view(op) == "log_softmax" ? 1 : 0;
+    });
+    EXPECT_EQ(search(ctx, model.transformer, filter, {&sentence, 1}, options)[0][0].ids.size(), 5u);
+    EXPECT_EQ(steps, 5u);
+  }
 }
 
 TEST(Sampling, DrawsFollowTheModel) {
@@ -258,6 +282,41 @@ TEST(Sampling, EachOptionNarrowsOrChangesTheDraws) {
   EXPECT_THAT(draws([](auto& o) { o.min_p = 1; }), Each(best));
   EXPECT_THAT(draws([](auto& o) { o.temperature = 1e-3f; }), Each(best));
   EXPECT_NE(free, std::vector(8, best));
+}
+
+// The k likeliest are cut out of all before they are put in order: the draw is that of a full sort.
+TEST(Sampling, TopKDrawsWhatItDrawsWhenNothingIsCut) {
+  const Model model = tiny_pairs_model(2);
+  const Sentence sentence = sentence_of(model, "abcd");
+  DecodeOptions options;
+  options.sample = true;
+  options.max_length = 12;
+  options.nbest = 8;
+  const auto all = decode_one(model, options, sentence);
+  options.top_k = model.text.target().size();
+  const auto found = decode_one(model, options, sentence);
+  for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(found[i].ids, all[i].ids);
+
+  // Of the draws of two symbols, each is one of the two likeliest.
+  options.top_k = 2;
+  options.max_length = 1;
+  options.nbest = 50;
+  const VocabularyFilter filter(model.text.target(), options);
+  const size_t limit = 1;
+  Pool pool(1);
+  Context ctx(Mode::kInference, pool);
+  const Tensor log_p =
+      LiveSet(ctx, model.transformer, filter, {&sentence, 1}, {&limit, 1}, 1).step();
+  const auto p = [&](int32_t id) { return log_p.host()[static_cast<size_t>(id)]; };
+  std::vector<int32_t> order;
+  for (int32_t id = 0; id < static_cast<int32_t>(log_p.size()); ++id) {
+    if (filter.allows(id)) order.push_back(id);
+  }
+  std::ranges::sort(order, [&](int32_t a, int32_t b) { return p(a) > p(b); });
+  for (const Hypothesis& h : decode_one(model, options, sentence)) {
+    const int32_t drawn = h.ids.empty() ? filter.eos() : h.ids[0];
+    EXPECT_TRUE(drawn == order[0] || drawn == order[1]);
+  }
 }
 
 TEST(Sampling, EqualLinesTakeTheirOwnSamplesInTurn) {

@@ -123,17 +123,27 @@ Var MultiHeadAttention::step(Context& ctx, const Var& x, const Lengths& lengths,
 
 Var MultiHeadAttention::step(Context& ctx, const Var& x, const Lengths& lengths,
                              const MemoryRows& keys_values) const {
+  // Hypotheses of one sentence stand side by side and read the same memory: as rows of one sequence
+  // they share the work on its keys and values. Cross attention knows no positions.
+  std::vector<Sequence> readers;
   const Buffer<CachedKeys> seen = ctx.buffer<CachedKeys>(lengths.sequences());
-  for (size_t s = 0; s < seen.size(); ++s) {
+  for (size_t s = 0; s < lengths.sequences(); ++s) {
     const MatrixView<const float> kv = keys_values(s);
     const size_t first = first_column();
-    new (&seen[s]) CachedKeys{kv.slice_cols(keys() - first, values() - first),
-                              kv.slice_cols(values() - first, end() - first),
-                              {},
-                              static_cast<uint32_t>(kv.rows()),
-                              0};
+    const CachedKeys memory{kv.slice_cols(keys() - first, values() - first),
+                            kv.slice_cols(values() - first, end() - first),
+                            {},
+                            static_cast<uint32_t>(kv.rows()),
+                            0};
+    if (!readers.empty() && seen[readers.size() - 1].k.data() == memory.k.data()) {
+      readers.back().size += lengths[s].size;
+    } else {
+      new (&seen[readers.size()]) CachedKeys(memory);
+      readers.push_back({lengths[s].id, lengths[s].size, 0});
+    }
   }
-  return attend_cached(ctx, {queries(ctx, x), 0}, lengths, seen.span(), Band::none());
+  const std::span<const CachedKeys> each = seen.span().first(readers.size());
+  return attend_cached(ctx, {queries(ctx, x), 0}, Lengths(std::move(readers)), each, Band::none());
 }
 
 }  // namespace rapt::nn

@@ -134,10 +134,11 @@ PackedB pack_b(Op op, MatrixView<const float> b, std::span<float> memory, Pool& 
   const size_t n = nt ? b.rows() : b.cols(), k = nt ? b.cols() : b.rows();
   assert(memory.size() >= PackedB::floats(n, k));
   assert(reinterpret_cast<uintptr_t>(memory.data()) % 64 == 0);
-  const auto pack = HWY_DYNAMIC_DISPATCH(PackPanel);
   pool.row_blocks(n, PackedB::kWidth, [&](size_t begin, size_t end) {
     const float* from = b.data() + begin * (nt ? b.stride() : 1);
-    pack(op, from, b.stride(), end - begin, k, memory.data() + begin * k);
+    // Chosen here: kept before the first call of any kernel, it would ask the CPU at every call.
+    HWY_DYNAMIC_DISPATCH(PackPanel)
+    (op, from, b.stride(), end - begin, k, memory.data() + begin * k);
   });
   return {memory.data(), n, k};
 }

@@ -84,8 +84,7 @@ Tensor GrowingTable::operator()(size_t positions) const {
   const std::lock_guard lock(rows_->mutex);
   Tensor& table = rows_->table;
   if (table.empty() || table.rows() < positions) {
-    const size_t known = table.empty() ? 0 : table.rows(),
-                 wanted = std::max<size_t>(128, positions);
+    const size_t known = table.empty() ? 0 : table.rows(), wanted = std::max<size_t>(32, positions);
     const Tensor next(MemoryPool::process(), {std::bit_ceil(wanted), rows_->width});
     std::ranges::copy(table.span(), next.data());
     for (size_t t = known; t < next.rows(); ++t) rows_->fill(next.matrix().row(t), t);

@@ -37,8 +37,9 @@ Vocabulary::Vocabulary(std::vector<std::string> symbols, std::span<const int32_t
   ids_.reserve(symbols_.size());
   for (size_t id = 0; id < symbols_.size(); ++id) {
     const auto [first, fresh] = ids_.emplace(symbols_[id], static_cast<int32_t>(id));
-    check<IoError>(fresh, name, ": \"", printable(symbols_[id], 80), "\" has two ids, ",
-                   first->second, " and ", id);
+    if (fresh) continue;  // the message takes longer to make than the rest
+    throw IoError(concat(name, ": \"", printable(symbols_[id], 80), "\" has two ids, ",
+                         first->second, " and ", id));
   }
   for (const int32_t id : control) {
     check<IoError>(id >= 0 && static_cast<size_t>(id) < size(), name, ": control symbol ", id,

@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 MAX_LINES = 400
-CODE_FOLDERS = ("apps", "cmake", "python", "rapt", "recipes", "tests", "tools")
+CODE_FOLDERS = ("apps", "cmake", "examples", "python", "rapt", "recipes", "tests", "tools")
 CPP = {".h", ".cc"}
 SCRIPTS = {".py", ".sh", ".cmake"}
 SKIPPED_FOLDERS = {"build", "__pycache__"}
@@ -59,10 +59,10 @@ def read_cmake(text):
 
 
 def layer_of(path):
-    """The layer of a file of rapt/, apps/ or python/; None for tests/ and the rest."""
+    """The layer of a file of rapt/, apps/, examples/ or python/; None for tests/ and the rest."""
     if path.parts[0] == "rapt" and len(path.parts) > 2:
         return path.parts[1]
-    return path.parts[0] if path.parts[0] in ("apps", "python") else None
+    return path.parts[0] if path.parts[0] in ("apps", "examples", "python") else None
 
 
 def check_includes(path, text, allowed):

@@ -1,10 +1,12 @@
 // rapt info: what a model directory holds.
 #include <map>
+#include <sstream>
 
 #include "apps/rapt/command_line.h"
 #include "apps/rapt/exit_codes.h"
 #include "apps/rapt/output.h"
 #include "rapt/models/model_directory.h"
+#include "rapt/nn/module.h"
 
 namespace rapt::app {
 namespace {
@@ -33,6 +35,19 @@ Json describe(const Model& model, bool tensors) {
   return object;
 }
 
+// What training last said of its experts, if it did: by layer the balance and the load.
+Json experts_of(const fs::path& directory) {
+  Json experts;
+  const fs::path file = directory / "metrics.jsonl";
+  if (!fs::exists(file)) return experts;
+  LineReader reader(file);
+  for (std::string line; reader.next(line);) {
+    const Json entry = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (entry.is_object() && entry.contains("experts")) experts = entry["experts"];
+  }
+  return experts;
+}
+
 std::string value_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
@@ -48,7 +63,8 @@ void print_section(std::string_view title, const Json& object) {
 }  // namespace
 
 int info_main(const Arguments& arguments) {
-  CommandLine app("info", "Says what a model is: its architecture, text processing and size.",
+  CommandLine app("info",
+                  "Says what a model is: its architecture, text processing, size and modules.",
                   "rapt info g2p");
   std::string model;
   bool json = false, tensors = false;
@@ -57,7 +73,10 @@ int info_main(const Arguments& arguments) {
   app.add_flag("--json", json, "one JSON object");
   if (!app.parse_arguments(arguments)) return kDone;
 
-  const Json object = describe(load_model(model), tensors);
+  const Model loaded = load_model(model);
+  const ParameterSet& parameters = loaded.transformer.parameters();
+  Json object = describe(loaded, tensors);
+  if (const Json experts = experts_of(model); !experts.is_null()) object["experts"] = experts;
   if (json) {
     print_json(object);
     return kDone;
@@ -68,6 +87,10 @@ int info_main(const Arguments& arguments) {
   print_section("text", object["text"]);
   print_line(concat("vocabulary: ", object["source_vocabulary"].get<size_t>(), " source, ",
                     object["target_vocabulary"].get<size_t>(), " target symbols"));
+  if (object.contains("experts")) print_section("experts, as last trained", object["experts"]);
+  std::ostringstream tree;
+  tree << parameters;
+  print_line(tree.str());
   if (tensors) {
     print_line("tensors");
     for (const Json& t : object["tensors"]) {

@@ -161,6 +161,7 @@ bool parse_train(const Arguments& arguments, TrainArguments& a) {
           {"dropout_attention", &c.dropout_attention},
           {"dropout_activation", &c.dropout_activation},
           {"dropout_residual", &c.dropout_residual}});
+  c.d_ff = c.inner_width();  // config.json holds the number
   if (!c.has_encoder()) c.encoder_layers = 0;
   if (!c.has_encoder() && app.get_option("--max-positions")->count() == 0) {
     c.max_positions = a.context;  // positions that training never meets mean nothing

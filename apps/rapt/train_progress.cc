@@ -22,6 +22,18 @@ std::string count_text(double n) {
   return fmt::format("{:.1f}M", n / 1e6);
 }
 
+// "  experts 18 to 34 %", the least and the most that one of a layer was chosen.
+std::string experts_text(const std::vector<ExpertUse>& layers) {
+  if (layers.empty()) return "";
+  double least = 1, most = 0;
+  for (const ExpertUse& layer : layers) {
+    const auto [low, high] = std::ranges::minmax(layer.load);
+    least = std::min(least, low);
+    most = std::max(most, high);
+  }
+  return fmt::format("  experts {:.0f} to {:.0f} %", 100 * least, 100 * most);
+}
+
 }  // namespace
 
 std::string bytes_text(size_t bytes) {
@@ -94,8 +106,9 @@ void TrainProgress::stepped(const Progress& progress) {
 
 void TrainProgress::trained(const TrainLine& line) {
   if (terminal_) return;
-  say(fmt::format("epoch {}  step {}  loss {:.4f}  lr {:.3g}  norm {:.3g}  {} tokens/s", line.epoch,
-                  line.step, line.loss, line.lr, line.grad_norm, count_text(line.tokens_per_s)));
+  say(fmt::format("epoch {}  step {}  loss {:.4f}  lr {:.3g}  norm {:.3g}  {} tokens/s{}",
+                  line.epoch, line.step, line.loss, line.lr, line.grad_norm,
+                  count_text(line.tokens_per_s), experts_text(line.experts)));
 }
 
 void TrainProgress::validated(const ValidLine& line) {

@@ -121,6 +121,7 @@ void Context::accumulate(Node& node, const Tensor& dx) {
 void Context::clear() {
   tape_.clear();
   nodes_.clear();
+  side_losses_.clear();
   for (Leaf& leaf : leaves_) leaf.node = Var::kConstant;
   non_finite_.reset();
 }

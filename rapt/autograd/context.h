@@ -91,6 +91,16 @@ class Context {
   void defer(std::function<void()> change) { deferred_.push_back(std::move(change)); }
   void commit();
 
+  // What a module adds to the objective of the step beside its output: the experts of a mixture
+  // their balance. Forgotten by clear().
+  struct SideLoss {
+    std::string_view module;  // its full name
+    Var value;                // scalar
+    Tensor load;              // what it judges: the share of each expert
+  };
+  void add_loss(SideLoss loss) { side_losses_.push_back(std::move(loss)); }
+  std::span<const SideLoss> side_losses() const { return side_losses_; }
+
   // Shows inner values to an observer: explain, insight. Without one it does nothing.
   using Observer = std::function<void(std::string_view name, const Tensor& value)>;
   void observe(Observer observer) { observer_ = std::move(observer); }
@@ -139,6 +149,7 @@ class Context {
   std::vector<Leaf> leaves_;
   size_t leaf_count_ = 0;
   std::vector<std::function<void()>> deferred_;
+  std::vector<SideLoss> side_losses_;
   Observer observer_;
   Profiler profiler_;
   bool checked_ = false;

@@ -38,6 +38,20 @@ size_t Lengths::find(size_t row) const {
          1;
 }
 
+Lengths Lengths::rows_of(std::span<const int32_t> rows) const {
+  std::vector<Sequence> sequences;
+  for (const int32_t row : rows) {
+    const RowKey here = key(static_cast<size_t>(row));
+    Sequence* last = sequences.empty() ? nullptr : &sequences.back();
+    if (last != nullptr && last->id == here.id && last->past + last->size == here.position) {
+      ++last->size;
+    } else {
+      sequences.push_back({here.id, 1, here.position});
+    }
+  }
+  return Lengths(std::move(sequences));
+}
+
 RowKey Lengths::key(size_t row) const {
   const size_t s = find(row);
   const Sequence& sequence = table_->sequences[s];

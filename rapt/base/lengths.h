@@ -49,6 +49,8 @@ class Lengths {
     }
   }
   size_t find(size_t row) const;  // the sequence that holds `row`
+  // Of some rows, ascending: each is named as it is here.
+  Lengths rows_of(std::span<const int32_t> rows) const;
 
  private:
   struct Table {

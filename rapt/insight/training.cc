@@ -65,13 +65,14 @@ TaskModel::TaskModel(const nn::LayerOptions& options, size_t layers, bool final_
   const Weight& table = (root / "embedding")
                             .weight("weight", symbols, options.d_model,
                                     Init::normal(static_cast<float>(1 / std::sqrt(width))));
-  embedding_.emplace(table,
+  embedding_.emplace(root / "embedding", table,
                      nn::PositionTable::sinusoidal(options.d_model, PositionLayout::kInterleaved),
-                     static_cast<float>(std::sqrt(width)), Dropout{});
+                     static_cast<float>(std::sqrt(width)), /*dropout=*/0);
   encoder_.emplace(root / "encoder", layers, options, final_norm);
   // Small, so that the first loss is that of chance.
   const Init small = Init::normal(static_cast<float>(0.1 / std::sqrt(width)));
-  output_.emplace((root / "output").weight("weight", symbols, options.d_model, small), nullptr);
+  const Scope output = root / "output";
+  output_.emplace(output, output.weight("weight", symbols, options.d_model, small), nullptr);
 }
 
 std::unique_ptr<TaskModel> residual_model(const TrainingOptions& options, Residual residual,

@@ -178,6 +178,26 @@ std::vector<int64_t> JsonObject::integers(std::string_view key, int64_t min, int
   return result;
 }
 
+std::vector<double> JsonObject::numbers(std::string_view key, double min, double max) const {
+  std::vector<double> result;
+  if (!at(key).is_array()) fail(key, "expected an array of numbers, found " + shown(at(key)));
+  for (const Json& value : at(key)) {
+    const double x = value.is_number() ? value.get<double>() : std::nan("");
+    if (!(x >= min && x <= max)) {
+      fail(key, concat("expected numbers from ", shortest(min), " to ", shortest(max), ", found ",
+                       shown(value)));
+    }
+    result.push_back(x);
+  }
+  return result;
+}
+
+std::vector<std::string> JsonObject::keys() const {
+  std::vector<std::string> keys;
+  for (const auto& member : value_->items()) keys.push_back(member.key());
+  return keys;
+}
+
 double JsonObject::number(std::string_view key, double min, double max) const {
   const Json& value = at(key);
   const double x = value.is_number() ? value.get<double>() : std::nan("");

@@ -48,6 +48,8 @@ class JsonObject {
   std::string choice(std::string_view key, std::initializer_list<std::string_view> choices) const;
   JsonObject object(std::string_view key) const;
   std::vector<int64_t> integers(std::string_view key, int64_t min, int64_t max) const;
+  std::vector<double> numbers(std::string_view key, double min, double max) const;
+  std::vector<std::string> keys() const;  // in order, of an object whose keys are not known before
   // A key that is not in `known` comes from another version: an error, never ignored.
   void refuse_unknown(std::initializer_list<std::string_view> known) const;
   const Json& at(std::string_view key) const;

@@ -80,6 +80,8 @@ TEST(JsonObject, ErrorsNameFileAndKey) {
   EXPECT_EQ(object.string("s"), "big");
   EXPECT_EQ(object.choice("s", {"small", "big"}), "big");
   EXPECT_THAT(object.integers("list", 0, 9), ElementsAre(1, 2));
+  EXPECT_THAT(object.numbers("list", 0, 9), ElementsAre(1.0, 2.0));
+  EXPECT_THAT(object.object("o").keys(), ElementsAre("k"));
   EXPECT_EQ(object.object("o").string("k"), "v");
   EXPECT_TRUE(object.is_null("none"));
   EXPECT_FALSE(object.has("nothing"));
@@ -95,6 +97,8 @@ TEST(JsonObject, ErrorsNameFileAndKey) {
   error([&] { object.integer("huge", INT64_MIN, INT64_MAX); }, "found 18446744073709551615");
   error([&] { object.integer("real", 0, 4); }, "found 1.0");
   error([&] { object.integers("list", 0, 1); }, "expected integers from 0 to 1, found 2");
+  error([&] { object.numbers("list", 0, 1); }, "expected numbers from 0 to 1, found 2");
+  error([&] { object.numbers("n", 0, 1); }, "n: expected an array of numbers, found 5");
   error([&] { object.number("x", 1, 2); }, "x: expected a number from 1 to 2, found 0.5");
   error([&] { object.boolean("n"); }, "n: expected true or false, found 5");
   error([&] { object.string("n"); }, "n: expected a string, found 5");

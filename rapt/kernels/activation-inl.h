@@ -23,13 +23,15 @@ HWY_INLINE Vec activate(Vec x) {
   } else if constexpr (kActivation == Activation::kGeluTanh) {
     const Vec c1 = hn::Set(F32(), 1.5957691216f), c3 = hn::Set(F32(), 0.0713548162726f);
     return hn::Mul(x, sigmoid(hn::Mul(x, hn::MulAdd(c3, hn::Mul(x, x), c1))));
-  } else {
-    static_assert(kActivation == Activation::kSilu);
+  } else if constexpr (kActivation == Activation::kSilu) {
     return hn::Mul(x, sigmoid(x));
+  } else {
+    static_assert(kActivation == Activation::kSigmoid);
+    return sigmoid(x);
   }
 }
 
-// dx = dy * act'(x); `saved` is the output for kRelu, else x.
+// dx = dy * act'(x); `saved` is x, or for kRelu the output, which has the same sign.
 template <Activation kActivation>
 HWY_INLINE Vec activate_backward(Vec saved, Vec dy) {
   const F32 f32;
@@ -41,6 +43,9 @@ HWY_INLINE Vec activate_backward(Vec saved, Vec dy) {
     const Vec exponent = hn::Mul(hn::Mul(saved, saved), hn::Set(f32, -0.5f));
     const Vec density = hn::Mul(exp_nonpositive(exponent), hn::Set(f32, 0.3989422804f));
     return hn::Mul(dy, hn::MulAdd(saved, density, normal_cdf(saved)));
+  } else if constexpr (kActivation == Activation::kSigmoid) {
+    const Vec s = sigmoid(saved);
+    return hn::Mul(dy, hn::NegMulAdd(s, s, s));
   } else {
     Vec w = saved, slope = hn::Set(f32, 1.0f);
     if constexpr (kActivation == Activation::kGeluTanh) {
@@ -51,6 +56,25 @@ HWY_INLINE Vec activate_backward(Vec saved, Vec dy) {
     const Vec s = sigmoid(w);
     const Vec bend = hn::Mul(hn::Mul(saved, slope), hn::NegMulAdd(s, s, s));  // x w' s (1 - s)
     return hn::Mul(dy, hn::Add(s, bend));
+  }
+}
+
+// f.operator()<activation>()
+template <class F>
+HWY_INLINE void with_activation(Activation activation, const F& f) {
+  switch (activation) {
+    case Activation::kNone:
+      return f.template operator()<Activation::kNone>();
+    case Activation::kRelu:
+      return f.template operator()<Activation::kRelu>();
+    case Activation::kGelu:
+      return f.template operator()<Activation::kGelu>();
+    case Activation::kGeluTanh:
+      return f.template operator()<Activation::kGeluTanh>();
+    case Activation::kSilu:
+      return f.template operator()<Activation::kSilu>();
+    case Activation::kSigmoid:
+      return f.template operator()<Activation::kSigmoid>();
   }
 }
 

@@ -19,7 +19,7 @@ void ActivationBackward(Activation activation, MatrixView<const float> saved,
                         MatrixView<const float> dy, MatrixView<float> dx,
                         std::span<float> partial) {
   const auto add = [](Vec sum, Vec v) HWY_ATTR { return hn::Add(sum, v); };
-  const auto run = [&]<Activation kActivation>() HWY_ATTR {
+  with_activation(activation, [&]<Activation kActivation>() HWY_ATTR {
     const auto scale = [](Vec s, Vec g) HWY_ATTR { return activate_backward<kActivation>(s, g); };
     for (size_t r = 0; r < dy.rows(); ++r) {
       const std::span<const float> g = dy.row(r);
@@ -32,19 +32,7 @@ void ActivationBackward(Activation activation, MatrixView<const float> saved,
                                                                : std::span<const float>(dx.row(r));
       map(add, partial, sum, values);
     }
-  };
-  switch (activation) {
-    case Activation::kNone:
-      return run.template operator()<Activation::kNone>();
-    case Activation::kRelu:
-      return run.template operator()<Activation::kRelu>();
-    case Activation::kGelu:
-      return run.template operator()<Activation::kGelu>();
-    case Activation::kGeluTanh:
-      return run.template operator()<Activation::kGeluTanh>();
-    case Activation::kSilu:
-      return run.template operator()<Activation::kSilu>();
-  }
+  });
 }
 
 }  // namespace rapt::kernels::HWY_NAMESPACE

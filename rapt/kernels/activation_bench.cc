@@ -30,6 +30,7 @@ BENCHMARK_CAPTURE(backward, relu, Activation::kRelu)->Apply(shapes);
 BENCHMARK_CAPTURE(backward, gelu, Activation::kGelu)->Apply(shapes);
 BENCHMARK_CAPTURE(backward, gelu_tanh, Activation::kGeluTanh)->Apply(shapes);
 BENCHMARK_CAPTURE(backward, silu, Activation::kSilu)->Apply(shapes);
+BENCHMARK_CAPTURE(backward, sigmoid, Activation::kSigmoid)->Apply(shapes);
 
 }  // namespace
 }  // namespace rapt::kernels

@@ -9,23 +9,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace rapt::kernels::HWY_NAMESPACE {
 
-// f.operator()<activation>()
-template <class F>
-HWY_INLINE void with_activation(Activation activation, const F& f) {
-  switch (activation) {
-    case Activation::kNone:
-      return f.template operator()<Activation::kNone>();
-    case Activation::kRelu:
-      return f.template operator()<Activation::kRelu>();
-    case Activation::kGelu:
-      return f.template operator()<Activation::kGelu>();
-    case Activation::kGeluTanh:
-      return f.template operator()<Activation::kGeluTanh>();
-    case Activation::kSilu:
-      return f.template operator()<Activation::kSilu>();
-  }
-}
-
 void ActivationDropout(Activation activation, MatrixView<const float> x, const RowDropout& dropout,
                        MatrixView<float> y, size_t begin, size_t end, float* scratch) {
   with_activation(activation, [&]<Activation kActivation>() HWY_ATTR {

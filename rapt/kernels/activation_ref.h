@@ -24,6 +24,8 @@ T activation_ref(Activation activation, T x) {
       return x * sigmoid(T(1.5957691216057308) * (x + T(0.044715) * x * x * x));
     case Activation::kSilu:
       return x * sigmoid(x);
+    case Activation::kSigmoid:
+      return sigmoid(x);
   }
   return x;
 }

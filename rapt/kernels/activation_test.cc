@@ -17,8 +17,8 @@ using testing::expect_same_bits;
 using testing::for_each_simd_target;
 using testing::random_tensor;
 
-constexpr Activation kAll[] = {Activation::kNone, Activation::kRelu, Activation::kGelu,
-                               Activation::kGeluTanh, Activation::kSilu};
+constexpr Activation kAll[] = {Activation::kNone,     Activation::kRelu, Activation::kGelu,
+                               Activation::kGeluTanh, Activation::kSilu, Activation::kSigmoid};
 
 struct Result {
   Tensor dx, dbias;

@@ -32,23 +32,12 @@ void Multiply(const Gemm& g, const float* packed, const Rectangle& part, const G
     product::multiply(operation, part.rows, part.cols, blocks, GemmScratch(scratch, g.op, blocks),
                       epilogue);
   };
-  const auto with = [&]<Activation kActivation>() {
+  const bool plain = g.bias.empty() && g.pre_activation.data() == nullptr;
+  if (plain && g.activation == Activation::kNone) return run(product::Identity());
+  with_activation(g.activation, [&]<Activation kActivation>() {
     run(product::BiasActivation<kActivation>{g.bias.data(), g.pre_activation.data(),
                                              g.pre_activation.stride()});
-  };
-  switch (g.activation) {
-    case Activation::kNone:
-      if (g.bias.empty() && g.pre_activation.data() == nullptr) return run(product::Identity());
-      return with.template operator()<Activation::kNone>();
-    case Activation::kRelu:
-      return with.template operator()<Activation::kRelu>();
-    case Activation::kGelu:
-      return with.template operator()<Activation::kGelu>();
-    case Activation::kGeluTanh:
-      return with.template operator()<Activation::kGeluTanh>();
-    case Activation::kSilu:
-      return with.template operator()<Activation::kSilu>();
-  }
+  });
 }
 
 // One panel of op(B): b is at its first column.

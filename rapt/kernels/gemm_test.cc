@@ -199,8 +199,9 @@ TEST(Gemm, BlocksOfKAreEqualAndAtMost512) {
   EXPECT_EQ(k_block(1100), 368u);
 }
 
-constexpr Activation kActivations[] = {Activation::kNone, Activation::kRelu, Activation::kGelu,
-                                       Activation::kGeluTanh, Activation::kSilu};
+constexpr Activation kActivations[] = {Activation::kNone, Activation::kRelu,
+                                       Activation::kGelu, Activation::kGeluTanh,
+                                       Activation::kSilu, Activation::kSigmoid};
 
 Tensor activated(const Operands& o, Activation activation, Pool& pool, Tensor* pre = nullptr) {
   const Tensor c = Tensor::zeros({o.s.m, o.s.n});

@@ -13,6 +13,8 @@ void ModelConfig::validate() const {
   check(positions != Positions::kRotary || key_dim() % 2 == 0,
         "positions is 'rotary', which turns ", "pairs of columns, but d_k is ", key_dim(),
         "; choose an even d_k");
+  check(experts == 0 || experts_top_k <= experts, "experts_top_k is ", experts_top_k,
+        ", but there are ", experts, " experts");
   check(has_encoder() || tie != Tie::kAll,
         "tie is 'all', but a decoder has no source embedding; use 'decoder'");
 }

@@ -57,13 +57,6 @@ inline constexpr auto kNames<Tie> =
 template <>
 inline constexpr auto kNames<InitWeights> = names<InitWeights>({{InitWeights::kXavier, "xavier"},
                                                                 {InitWeights::kNormal, "normal"}});
-template <>
-inline constexpr auto kNames<kernels::Activation> =
-    names<kernels::Activation>({{kernels::Activation::kRelu, "relu"},
-                                {kernels::Activation::kGelu, "gelu"},
-                                {kernels::Activation::kGeluTanh, "gelu_tanh"},
-                                {kernels::Activation::kSilu, "silu"}});
-
 struct ModelConfig {
   Architecture architecture = Architecture::kEncoderDecoder;
   size_t d_model = 256;
@@ -73,13 +66,15 @@ struct ModelConfig {
   size_t window = 0;        // 0: none
   bool attention_sink = false;
   ScoreKind score = ScoreKind::kScaledDot;
-  size_t d_ff = 1024;
+  size_t d_ff = 0;  // 0: 4 d_model
   size_t encoder_layers = 3, decoder_layers = 3;
   Residual residual = Residual::kPost;
   NormKind norm = NormKind::kLayer;
   float norm_eps = 1e-5f;
   bool final_norm = true;  // after each stack, as in nn.Transformer
   kernels::Activation activation = kernels::Activation::kRelu;
+  bool gated = false;
+  size_t experts = 0, experts_top_k = 2, expert_every = 1;
   Positions positions = Positions::kSinusoidal;
   PositionLayout position_layout = PositionLayout::kInterleaved;
   float rotary_base = 10000;
@@ -90,6 +85,7 @@ struct ModelConfig {
   float dropout_embedding = 0.1f, dropout_attention = 0.1f;
   float dropout_activation = 0.1f, dropout_residual = 0.1f;
 
+  size_t inner_width() const { return d_ff > 0 ? d_ff : 4 * d_model; }
   size_t key_dim() const { return nn::head_width(d_k, d_model, heads); }
   size_t value_dim() const { return nn::head_width(d_v, d_model, heads); }
   size_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
@@ -114,7 +110,8 @@ struct ModelConfig {
         "self-attention sees this many tokens before its own (in the encoder also after); 0: all");
     visit("attention_sink", c.attention_sink,
           "a learned logit per head that joins each softmax and takes weight off the keys");
-    visit("d_ff", c.d_ff, Range{1, 1 << 18}, "inner width of the feed-forward network");
+    visit("d_ff", c.d_ff, Range{0, 1 << 18},
+          "inner width of the feed-forward network; 0: 4 d_model, as the paper's");
     visit("encoder_layers", c.encoder_layers, Range{0, 1024}, "layers of the encoder");
     visit("decoder_layers", c.decoder_layers, Range{1, 1024}, "layers of the decoder");
     visit("residual", c.residual,
@@ -127,7 +124,15 @@ struct ModelConfig {
     visit("final_norm", c.final_norm,
           "norm after each stack, as in nn.Transformer; off for residual none and plain unless "
           "given");
-    visit("activation", c.activation, "of the feed-forward network");
+    visit("activation", c.activation, "of the feed-forward network; none: it is linear");
+    visit(
+        "gated", c.gated,
+        "feed-forward network (f(xW1+b1) * (xW3+b3)) W2 + b2: GLU with sigmoid, SwiGLU with silu");
+    visit("experts", c.experts, Range{0, 1024},
+          "feed-forward networks of a layer, of which each token takes a few; 0: one for all");
+    visit("experts_top_k", c.experts_top_k, Range{1, 1024}, "experts that each token takes");
+    visit("expert_every", c.expert_every, Range{1, 1024},
+          "of so many layers the last has experts; 1: all layers");
     visit("positions", c.positions, "how the model knows the order");
     visit("position_layout", c.position_layout, "of sinusoidal and rotary positions");
     visit("rotary_base", c.rotary_base, Range{1, 1e9},

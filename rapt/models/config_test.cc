@@ -30,6 +30,10 @@ ModelConfig unusual() {
   c.norm_eps = 1e-6f;
   c.final_norm = false;
   c.activation = kernels::Activation::kGeluTanh;
+  c.gated = true;
+  c.experts = 6;
+  c.experts_top_k = 3;
+  c.expert_every = 4;
   c.positions = Positions::kLearned;
   c.position_layout = PositionLayout::kHalves;
   c.max_positions = 99;
@@ -113,6 +117,12 @@ TEST(ModelConfig, ValidateChecksRangesAndHeads) {
   EXPECT_THAT([&] { c.validate(); },
               ThrowsMessage<InvalidArgument>(HasSubstr("d_k is 7; choose an even d_k")));
   c.d_k = 8;
+  EXPECT_NO_THROW(c.validate());
+  c.experts = 3;
+  c.experts_top_k = 4;
+  EXPECT_THAT([&] { c.validate(); },
+              ThrowsMessage<InvalidArgument>("experts_top_k is 4, but there are 3 experts"));
+  c.experts = 0;
   EXPECT_NO_THROW(c.validate());
   c.dropout_attention = 1;
   EXPECT_THAT([&] { c.validate(); },

@@ -81,6 +81,31 @@ inline const Variant kVariants[] = {
     {"gelu", [](ModelConfig& c) { c.activation = Activation::kGelu; }},
     {"gelu_tanh", [](ModelConfig& c) { c.activation = Activation::kGeluTanh; }},
     {"silu", [](ModelConfig& c) { c.activation = Activation::kSilu; }},
+    {"linear", [](ModelConfig& c) { c.activation = kernels::Activation::kNone; }},
+    {"glu",
+     [](ModelConfig& c) {
+       c.activation = kernels::Activation::kSigmoid;
+       c.gated = true;
+     }},
+    {"swiglu",
+     [](ModelConfig& c) {
+       c.activation = kernels::Activation::kSilu;
+       c.gated = true;
+       c.dropout_activation = 0.3f;
+     }},
+    {"experts", [](ModelConfig& c) { c.experts = 3; }},
+    {"one_of_two_experts",
+     [](ModelConfig& c) {
+       c.experts = c.expert_every = 2;
+       c.experts_top_k = 1;
+     }},
+    {"gated_experts",
+     [](ModelConfig& c) {
+       c = tiny_decoder_config();
+       c.experts = 3;
+       c.gated = true;
+       c.dropout_activation = 0.3f;
+     }},
     {"learned", [](ModelConfig& c) { c.positions = Positions::kLearned; }},
     {"no_positions", [](ModelConfig& c) { c.positions = Positions::kNone; }},
     {"halves", [](ModelConfig& c) { c.position_layout = PositionLayout::kHalves; }},

@@ -147,6 +147,34 @@ TEST(ParameterNames, GroupedQueriesHaveFewerKeys) {
   }
 }
 
+TEST(ParameterNames, ExpertsAreNetworksOfChosenLayers) {
+  ModelConfig config = tiny_config();
+  config.encoder_layers = 4;
+  config.experts = 2;
+  config.expert_every = 2;
+  config.gated = true;
+  const Shapes shapes = shapes_of(tiny_model(config));
+  for (const std::string i : {"0", "1", "2", "3"}) {
+    const std::string layer = "encoder.layers." + i;
+    const bool mixture = i == "1" || i == "3";
+    EXPECT_EQ(shapes.contains(layer + ".gate.weight"), mixture) << layer;
+    EXPECT_EQ(shapes.contains(layer + ".linear1.weight"), !mixture) << layer;
+    const std::string network = mixture ? layer + ".experts.1" : layer;
+    EXPECT_EQ(shapes.at(network + ".linear1.weight"), (Shape{kF, kE}));
+    EXPECT_EQ(shapes.at(network + ".linear3.weight"), (Shape{kF, kE}));
+    EXPECT_EQ(shapes.at(network + ".linear3.bias"), (Shape{kF}));
+    EXPECT_EQ(shapes.at(network + ".linear2.weight"), (Shape{kE, kF}));
+  }
+  EXPECT_EQ(shapes.at("encoder.layers.1.gate.weight"), (Shape{2, kE}));
+}
+
+TEST(ParameterNames, TheInnerWidthIsFourTimesTheModelsUnlessGiven) {
+  ModelConfig config = tiny_config();
+  config.d_ff = 0;
+  EXPECT_EQ(shapes_of(tiny_model(config)).at("encoder.layers.0.linear1.weight"),
+            (Shape{4 * kE, kE}));
+}
+
 TEST(ParameterNames, MatricesDecayAndVectorsDoNot) {
   const Transformer model = tiny_model(tiny_decoder_config());
   for (size_t i = 0; i < model.parameters().size(); ++i) {

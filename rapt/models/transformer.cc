@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "rapt/models/transformer_impl.h"
+#include "rapt/ops/add.h"
 #include "rapt/ops/log_softmax.h"
+#include "rapt/ops/scale.h"
 
 namespace rapt {
 namespace {
@@ -52,10 +54,18 @@ Var Transformer::decoder_output(Context& ctx, const Shard& shard) const {
 }
 
 Transformer::Loss Transformer::loss(Context& ctx, const Shard& shard,
-                                    const ops::LossOptions& options) const {
+                                    const ops::LossOptions& options, float balance) const {
+  const size_t before = ctx.side_losses().size();
   const ops::CrossEntropy loss =
       impl_->output->loss(ctx, decoder_output(ctx, shard), shard.target_out, options);
-  return {loss.objective, loss.nll};
+  Var objective = loss.objective;
+  const float weight = balance * static_cast<float>(shard.target.rows());
+  if (weight > 0) {
+    for (const Context::SideLoss& side : ctx.side_losses().subspan(before)) {
+      objective = ops::add(ctx, objective, ops::scale(ctx, side.value, weight));
+    }
+  }
+  return {objective, loss.nll};
 }
 
 Tensor Transformer::token_log_probabilities(Context& ctx, const Shard& shard) const {

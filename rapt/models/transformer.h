@@ -29,15 +29,19 @@ class Transformer {
   const ModelConfig& config() const;
   size_t source_vocabulary() const;
   size_t target_vocabulary() const;
-  ParameterSet& parameters();  // each once, tied ones under their first name; in file order
+  // Each once, tied ones under their first name; in file order. `out << parameters()` shows the tree
+  // of modules (nn/module.h).
+  ParameterSet& parameters();
   const ParameterSet& parameters() const;
   void pack(Precision precision = Precision::kF32);  // for inference, for good
 
   struct Loss {
-    Var objective;  // scalar: sum over the shard's target tokens, with label smoothing
+    Var objective;  // scalar: sum over the shard's target tokens, with label smoothing and balance
     Tensor nll;     // scalar: the same without smoothing, no gradient
   };
-  Loss loss(Context& ctx, const Shard& shard, const ops::LossOptions& options) const;
+  // `balance` weighs the experts' balance, layer by layer, against a target token's loss.
+  Loss loss(Context& ctx, const Shard& shard, const ops::LossOptions& options,
+            float balance = 0) const;
   // The decoder's output [target rows, d_model] before the output projection, teacher-forced: for
   // insight and explain, with ctx.watch() on every attention.
   Var decoder_output(Context& ctx, const Shard& shard) const;

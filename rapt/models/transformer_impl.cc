@@ -19,6 +19,7 @@ Transformer::Impl::Impl(const ModelConfig& c, size_t sources, size_t targets,
         nn::RotaryPositions(c.key_dim(), static_cast<double>(c.rotary_base), c.position_layout);
   }
   const Scope root(parameters);
+  root.describe("Transformer");
   const Init normal =
       Init::normal(static_cast<float>(1 / std::sqrt(static_cast<double>(c.d_model))));
   const auto table = [&](const char* name, size_t vocabulary) -> Weight& {
@@ -59,13 +60,13 @@ Transformer::Impl::Impl(const ModelConfig& c, size_t sources, size_t targets,
   if (source != nullptr && source != projection) looked_up_.insert(source);
   const Parameter* bias =
       c.output_bias ? &out.parameter("bias", {targets}, Init::zeros()) : nullptr;
-  output.emplace(*projection, bias);
+  output.emplace(out, *projection, bias);
 }
 
 nn::LayerOptions Transformer::Impl::layer_options(const nn::DeepNorm& constants) const {
   return {.d_model = config.d_model,
           .heads = config.heads,
-          .d_ff = config.d_ff,
+          .d_ff = config.inner_width(),
           .d_k = config.d_k,
           .d_v = config.d_v,
           .kv_heads = config.kv_heads,
@@ -79,6 +80,10 @@ nn::LayerOptions Transformer::Impl::layer_options(const nn::DeepNorm& constants)
           .norm = config.norm,
           .norm_eps = config.norm_eps,
           .activation = config.activation,
+          .gated = config.gated,
+          .experts = config.experts,
+          .experts_top_k = config.experts_top_k,
+          .expert_every = config.expert_every,
           .dropout_attention = config.dropout_attention,
           .dropout_activation = config.dropout_activation,
           .dropout_residual = config.dropout_residual};
@@ -92,14 +97,15 @@ nn::Embedding Transformer::Impl::embedding(const Scope& root, const std::string&
     positions = nn::PositionTable::sinusoidal(config.d_model, config.position_layout);
   } else if (config.positions == Positions::kLearned) {
     const Init normal = Init::normal(static_cast<float>(1 / std::sqrt(d_model)));
-    const Weight& learned = (root / (side + "_positions"))
-                                .weight("weight", config.max_positions, config.d_model, normal);
+    const Scope scope = root / (side + "_positions");
+    scope.describe("Positions");
+    const Weight& learned = scope.weight("weight", config.max_positions, config.d_model, normal);
     looked_up_.insert(&learned);
     positions = nn::PositionTable::learned(learned);
   }
   const float scale = config.scale_embedding ? static_cast<float>(std::sqrt(d_model)) : 1.0f;
-  const Dropout dropout{config.dropout_embedding, (root / (side + "_embedding")).site("dropout")};
-  return nn::Embedding(table, std::move(positions), scale, dropout);
+  return nn::Embedding(root / (side + "_embedding"), table, std::move(positions), scale,
+                       config.dropout_embedding);
 }
 
 void Transformer::Impl::check_ids(std::string_view what, std::span<const int32_t> ids,

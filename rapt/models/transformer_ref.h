@@ -9,8 +9,10 @@
 
 #include "rapt/base/philox.h"
 #include "rapt/kernels/activation_ref.h"
+#include "rapt/kernels/mixture_of_experts_ref.h"
 #include "rapt/kernels/rotary_ref.h"
 #include "rapt/models/config.h"
+#include "rapt/nn/positions_ref.h"
 #include "rapt/text/batches.h"
 
 namespace rapt {
@@ -57,11 +59,12 @@ class TransformerRef {
 
   // -sum over rows and classes of q ln p, with q = 1 - eps + eps / V of the
   // right class, eps / V of the others.
-  T loss(const Shard& shard, double eps) const {
+  T loss(const Shard& shard, double eps, double balance = 0) const {
     using std::exp;
     using std::log;
+    balance_ = T(0);
     const Matrix z = logits(shard);
-    T total(0);
+    T total = T(balance * static_cast<double>(z.rows())) * balance_;
     for (size_t r = 0; r < z.rows(); ++r) {
       const T norm = log(sum(z.row(r), [](T v) { return exp(v); }));
       const T mean = average(z.row(r));
@@ -180,16 +183,7 @@ class TransformerRef {
   T position(const std::string& side, size_t place, size_t c) const {
     if (config_.positions == Positions::kLearned) return get(side + "_positions.weight")(place, c);
     if (config_.positions != Positions::kSinusoidal) return T(0);
-    const size_t d = config_.d_model;
-    const bool halves = config_.position_layout == PositionLayout::kHalves;
-    const size_t pair = halves ? c % (d / 2) : c / 2;
-    const bool cosine = halves ? c >= d / 2 : c % 2 == 1;
-    // Vaswani et al. divide by 10000^(2i/d); with halves, as in tensor2tensor,
-    // by 10000^(i/(d/2-1)).
-    const double exponent = halves ? static_cast<double>(pair) / static_cast<double>(d / 2 - 1)
-                                   : static_cast<double>(2 * pair) / static_cast<double>(d);
-    const double angle = static_cast<double>(place) * std::pow(10000.0, -exponent);
-    return T(cosine ? std::cos(angle) : std::sin(angle));
+    return T(nn::sinusoid_ref(place, c, config_.d_model, config_.position_layout));
   }
   Matrix embed(const std::string& side, const std::vector<int32_t>& ids,
                const Lengths& lengths) const {
@@ -324,8 +318,28 @@ class TransformerRef {
   Matrix feed_forward(const std::string& name, const Matrix& x, const Lengths& lengths) const {
     Matrix hidden = linear(name + ".linear1", x);
     for (T& v : hidden.data) v = kernels::activation_ref(config_.activation, v);
+    if (config_.gated) {
+      const Matrix value = linear(name + ".linear3", x);
+      for (size_t i = 0; i < hidden.data.size(); ++i) hidden.data[i] *= value.data[i];
+    }
     hidden = dropout(hidden, config_.dropout_activation, name + ".dropout", lengths);
     return linear(name + ".linear2", hidden);
+  }
+
+  // One network; or row by row the experts with the highest scores, weighted by their softmax.
+  Matrix position_wise(const std::string& name, const Matrix& x, const Lengths& lengths) const {
+    if (!parameters_.contains(name + ".gate.weight")) return feed_forward(name, x, lengths);
+    const Matrix& gate = get(name + ".gate.weight");
+    const Matrix scores = linear(x, gate, Matrix({gate.rows()}), 0, gate.rows());
+    const auto network = [&](size_t e, size_t r) {
+      Matrix row({1, x.cols()});
+      std::ranges::copy(x.row(r), row.data.begin());
+      const Lengths here({{lengths.key(r).id, 1, lengths.key(r).position}});
+      return feed_forward(name + ".experts." + std::to_string(e), row, here);
+    };
+    const auto [y, balance] = kernels::experts_ref(scores, config_.experts_top_k, network);
+    balance_ += balance;
+    return y;
   }
 
   // Sub-layer number n with its residual and its norm.
@@ -363,7 +377,7 @@ class TransformerRef {
       return attention(name + ".self_attn", in, lengths, in, lengths, sees);
     });
     return connect(name, 2, a, lengths,
-                   [&](const Matrix& in) { return feed_forward(name, in, lengths); });
+                   [&](const Matrix& in) { return position_wise(name, in, lengths); });
   }
   Matrix decoder_layer(const std::string& name, const Matrix& x, const Lengths& targets,
                        const Matrix& memory, const Lengths& sources) const {
@@ -374,12 +388,13 @@ class TransformerRef {
       return attention(name + ".multihead_attn", in, targets, memory, sources, Sees::kMemory);
     });
     return connect(name, 3, b, targets,
-                   [&](const Matrix& in) { return feed_forward(name, in, targets); });
+                   [&](const Matrix& in) { return position_wise(name, in, targets); });
   }
 
   ModelConfig config_;
   std::map<std::string, Matrix> parameters_;
   Dropouts dropouts_;
+  mutable T balance_{0};  // of the experts, summed over the layers of the last pass
 };
 
 }  // namespace rapt

@@ -53,6 +53,11 @@ std::vector<ModelConfig> configs() {
   none.residual = Residual::kNone;
   ModelConfig batch = tiny_config();
   batch.norm = NormKind::kBatch;
+  ModelConfig experts = tiny_config();
+  experts.experts = 4;
+  experts.gated = true;
+  ModelConfig decoder_experts = wide(tiny_decoder_config());
+  decoder_experts.experts = 3;
   ModelConfig free_heads = wide(tiny_config());
   free_heads.heads = 5;
   free_heads.d_k = 9;
@@ -65,7 +70,9 @@ std::vector<ModelConfig> configs() {
                                   branch,
                                   deep,
                                   none,
-                                  batch};
+                                  batch,
+                                  experts,
+                                  decoder_experts};
   for (const auto& [score, name] : kNames<ScoreKind>) {
     all.push_back(all.size() % 2 == 0 ? free_heads : post_decoder);
     all.back().score = score;

@@ -26,6 +26,7 @@ using testing::tiny_shard;
 using testing::Variant;
 
 constexpr uint64_t kSeed = 7, kUpdate = 3;
+constexpr float kBalance = 0.25f;  // of the experts, where there are any
 
 template <class T, class F>
 TransformerRef<Array<T>> reference(const Transformer& model, bool training, const F& convert) {
@@ -52,7 +53,7 @@ double loss_of(const ModelConfig& config) {
   const Transformer model = tiny_model(config);
   return reference<double>(model, true,
                            [](const Parameter& p) { return testing::to_array(p.value); })
-      .loss(tiny_shard(config), 0.1);
+      .loss(tiny_shard(config), 0.1, kBalance);
 }
 
 TEST_P(EveryVariant, ComputesItsFormula) {
@@ -64,8 +65,8 @@ TEST_P(EveryVariant, ComputesItsFormula) {
   testing::expect_near(model.decoder_output(ctx, shard).value(), formula.decoder_output(shard),
                        1e-5);
   ctx.clear();
-  const auto loss = model.loss(ctx, shard, {.smoothing = 0.1f});
-  EXPECT_NEAR(loss.objective.value().host()[0], formula.loss(shard, 0.1f), 3e-4);
+  const auto loss = model.loss(ctx, shard, {.smoothing = 0.1f}, kBalance);
+  EXPECT_NEAR(loss.objective.value().host()[0], formula.loss(shard, 0.1f, kBalance), 3e-4);
   EXPECT_NEAR(loss.nll.host()[0], formula.loss(shard, 0), 3e-4);
   // Each choice changes the result, so that none can be ignored in both places.
   if (std::string_view(GetParam().name) != "paper") {
@@ -77,13 +78,13 @@ TEST_P(EveryVariant, HasTheGradientOfItsFormula) {
   const Transformer model = tiny_model(config_);
   const Shard shard = tiny_shard(config_);
   Context ctx(Mode::kTraining, testing::test_pool(), kSeed, kUpdate);
-  ctx.backward(model.loss(ctx, shard, {.smoothing = 0.1f}).objective, 0.5f);
+  ctx.backward(model.loss(ctx, shard, {.smoothing = 0.1f}, kBalance).objective, 0.5f);
   for (uint32_t n = 0; n < 3; ++n) {
     const auto formula = reference<Dual>(model, true, [&](const Parameter& p) {
       const Tensor v = direction(p, n);
       return testing::to_dual(p.value, &v);
     });
-    const double expected = 0.5 * formula.loss(shard, 0.1f).d;
+    const double expected = 0.5 * formula.loss(shard, 0.1f, kBalance).d;
     double actual = 0, squares = 0;
     for (size_t i = 0; i < model.parameters().size(); ++i) {
       const Parameter& p = model.parameters()[i];

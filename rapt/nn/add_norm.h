@@ -29,7 +29,7 @@ class AddNorm {
         alpha_(options.deep_norm.alpha),
         norm_(layer / ("norm" + std::to_string(sub_layer)), kind(options), options.d_model,
               options.norm_eps),
-        dropout_{options.dropout_residual, layer.site("dropout" + std::to_string(sub_layer))},
+        dropout_(layer.dropout("dropout" + std::to_string(sub_layer), options.dropout_residual)),
         name_((layer / ("residual" + std::to_string(sub_layer))).name()) {}
 
   // f is Var(const Var&); rows are those of `sentences`.

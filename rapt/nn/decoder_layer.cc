@@ -3,7 +3,8 @@
 namespace rapt::nn {
 
 DecoderLayer::DecoderLayer(const Scope& scope, const LayerOptions& options)
-    : self_attention_(scope / "self_attn", options),
+    : Module(scope, "DecoderLayer"),
+      self_attention_(scope / "self_attn", options),
       self_attention_norm_(scope, 1, options),
       cross_attention_(scope / "multihead_attn", options.of_cross_attention()),
       cross_attention_norm_(scope, 2, options),

@@ -7,12 +7,12 @@
 // multihead_attn.dropout, dropout, dropout1 to dropout3.
 #pragma once
 #include "rapt/nn/add_norm.h"
-#include "rapt/nn/feed_forward.h"
 #include "rapt/nn/multi_head_attention.h"
+#include "rapt/nn/position_wise.h"
 
 namespace rapt::nn {
 
-class DecoderLayer {
+class DecoderLayer : public Module {
  public:
   DecoderLayer(const Scope& scope, const LayerOptions& options);
 
@@ -36,7 +36,7 @@ class DecoderLayer {
   AddNorm self_attention_norm_;
   MultiHeadAttention cross_attention_;
   AddNorm cross_attention_norm_;
-  FeedForward feed_forward_;
+  PositionWise feed_forward_;
   AddNorm feed_forward_norm_;
 };
 

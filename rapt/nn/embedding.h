@@ -2,17 +2,23 @@
 //   x = dropout(scale * E[id] + P[position])        scale = sqrt(d_model), or 1
 // P is sinusoidal, learned, or nothing.
 #pragma once
+#include "rapt/nn/module.h"
 #include "rapt/nn/positions.h"
-#include "rapt/nn/scope.h"
 #include "rapt/ops/dropout.h"
 #include "rapt/ops/embedding.h"
 
 namespace rapt::nn {
 
-class Embedding {
+class Embedding : public Module {
  public:
-  Embedding(const Weight& table, PositionTable positions, float scale, const Dropout& dropout)
-      : table_(table), positions_(std::move(positions)), scale_(scale), dropout_(dropout) {}
+  // `table` is the scope's own, or another's that it is tied to. Dropout "dropout".
+  Embedding(const Scope& scope, const Weight& table, PositionTable positions, float scale,
+            double dropout)
+      : Module(scope, "Embedding"),
+        table_(table),
+        positions_(std::move(positions)),
+        scale_(scale),
+        dropout_(scope.dropout("dropout", dropout)) {}
 
   // One id a row of `sentences`.
   Var operator()(Context& ctx, std::span<const int32_t> ids, const Lengths& sentences) const;

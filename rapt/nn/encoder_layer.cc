@@ -3,7 +3,8 @@
 namespace rapt::nn {
 
 EncoderLayer::EncoderLayer(const Scope& scope, const LayerOptions& options)
-    : self_attention_(scope / "self_attn", options),
+    : Module(scope, "EncoderLayer"),
+      self_attention_(scope / "self_attn", options),
       attention_norm_(scope, 1, options),
       feed_forward_(scope, options),
       feed_forward_norm_(scope, 2, options) {}

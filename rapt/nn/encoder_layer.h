@@ -4,12 +4,12 @@
 // linear1.*, linear2.*, norm1.*, norm2.*; self_attn.dropout, dropout, dropout1, dropout2.
 #pragma once
 #include "rapt/nn/add_norm.h"
-#include "rapt/nn/feed_forward.h"
 #include "rapt/nn/multi_head_attention.h"
+#include "rapt/nn/position_wise.h"
 
 namespace rapt::nn {
 
-class EncoderLayer {
+class EncoderLayer : public Module {
  public:
   EncoderLayer(const Scope& scope, const LayerOptions& options);
 
@@ -23,7 +23,7 @@ class EncoderLayer {
 
   MultiHeadAttention self_attention_;
   AddNorm attention_norm_;
-  FeedForward feed_forward_;
+  PositionWise feed_forward_;
   AddNorm feed_forward_norm_;
 };
 

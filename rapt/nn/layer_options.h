@@ -50,6 +50,8 @@ struct LayerOptions {
   NormKind norm = NormKind::kLayer;
   float norm_eps = 1e-5f;
   kernels::Activation activation = kernels::Activation::kRelu;
+  bool gated = false;
+  size_t experts = 0, experts_top_k = 2, expert_every = 1;  // 0 experts: one network for all tokens
   float dropout_attention = 0, dropout_activation = 0, dropout_residual = 0;
 
   size_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
@@ -60,6 +62,12 @@ struct LayerOptions {
     options.alibi = false;
     options.rotary = {};
     return options;
+  }
+  // Those of layer i of a stack: of every `expert_every` layers the last has experts.
+  LayerOptions of_layer(size_t i) const {
+    LayerOptions layer = *this;
+    if ((i + 1) % expert_every != 0) layer.experts = 0;
+    return layer;
   }
 };
 

@@ -1,15 +1,16 @@
 // y = x W^T + b, W [out, in]: torch.nn.Linear.
 #pragma once
-#include "rapt/nn/scope.h"
+#include "rapt/nn/module.h"
 #include "rapt/ops/linear.h"
 
 namespace rapt::nn {
 
-class Linear {
+class Linear : public Module {
  public:
   // Owns weight [out, in] and bias [out]. `gain` multiplies the first values of the weight.
   Linear(const Scope& scope, size_t in, size_t out, float gain = 1)
-      : weight_(scope.weight("weight", out, in, Init::xavier(gain))),
+      : Module(scope, "Linear"),
+        weight_(scope.weight("weight", out, in, Init::xavier(gain))),
         bias_(scope.parameter("bias", {out}, Init::zeros())) {}
 
   // With an activation it is computed in the product's epilogue: y = f(x W^T + b).

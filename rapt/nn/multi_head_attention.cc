@@ -9,11 +9,12 @@ using ops::CachedKeys;
 using ops::Columns;
 
 MultiHeadAttention::MultiHeadAttention(const Scope& scope, const LayerOptions& options)
-    : heads_(options.heads),
+    : Module(scope, "MultiHeadAttention", concat("heads=", options.heads)),
+      heads_(options.heads),
       kv_heads_(options.key_heads()),
       d_k_(head_width(options.d_k, options.d_model, options.heads)),
       d_v_(head_width(options.d_v, options.d_model, options.heads)),
-      dropout_{options.dropout_attention, scope.site("dropout")},
+      dropout_(scope.dropout("dropout", options.dropout_attention)),
       slopes_(options.alibi ? alibi_slopes(heads_) : std::vector<float>()),
       rotary_(options.rotary),
       weights_name_((scope / "weights").name()),

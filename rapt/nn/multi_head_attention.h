@@ -41,7 +41,7 @@ struct LayerCache {
 // What keys_values() gave for the sentence that sequence s reads.
 using MemoryRows = FunctionRef<MatrixView<const float>(size_t s)>;
 
-class MultiHeadAttention {
+class MultiHeadAttention : public Module {
  public:
   MultiHeadAttention(const Scope& scope, const LayerOptions& options);
 

@@ -8,7 +8,29 @@
 
 namespace rapt::nn {
 
-Norm::Norm(const Scope& scope, NormKind kind, size_t d_model, float eps) : kind_(kind), eps_(eps) {
+namespace {
+
+// As PyTorch calls it.
+std::string_view name_of(NormKind kind) {
+  switch (kind) {
+    case NormKind::kLayer:
+      return "LayerNorm";
+    case NormKind::kRms:
+      return "RMSNorm";
+    case NormKind::kBatch:
+      return "BatchNorm";
+    case NormKind::kNone:
+      break;
+  }
+  return "Identity";
+}
+
+}  // namespace
+
+Norm::Norm(const Scope& scope, NormKind kind, size_t d_model, float eps)
+    : Module(scope, name_of(kind), kind == NormKind::kNone ? "" : concat("eps=", eps)),
+      kind_(kind),
+      eps_(eps) {
   if (kind == NormKind::kNone) return;
   gamma_ = &scope.parameter("weight", {d_model}, Init::ones());
   if (kind == NormKind::kRms) return;

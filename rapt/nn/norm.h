@@ -7,12 +7,12 @@
 #pragma once
 #include "rapt/base/lengths.h"
 #include "rapt/nn/layer_options.h"
-#include "rapt/nn/scope.h"
+#include "rapt/nn/module.h"
 #include "rapt/ops/dropout.h"
 
 namespace rapt::nn {
 
-class Norm {
+class Norm : public Module {
  public:
   Norm(const Scope& scope, NormKind kind, size_t d_model, float eps);
 

@@ -65,8 +65,10 @@ uint32_t ParameterSet::claim_site(Stream stream, const std::string& name) {
   return site;
 }
 
-void ParameterSet::add(const std::string& name, Parameter* parameter) {
+void ParameterSet::add(const std::string& name, Parameter* parameter, bool buffer) {
   check(by_name_.try_emplace(name, parameter).second, "parameter ", name, " is declared twice");
+  declarations_.push_back(
+      {.name = name, .kind = {}, .settings = {}, .parameter = parameter, .buffer = buffer});
 }
 
 Scope Scope::operator/(std::string_view child) const {
@@ -86,7 +88,7 @@ Parameter& Scope::declare(std::vector<std::unique_ptr<Parameter>>& list, std::st
   auto parameter = std::make_unique<Parameter>();
   parameter->name = (*this / name).name();
   parameter->decay = false;
-  set_->add(parameter->name, parameter.get());
+  set_->add(parameter->name, parameter.get(), &list == &set_->buffers_);
   parameter->value = set_->new_value(parameter->name, shape, init);
   list.push_back(std::move(parameter));
   return *list.back();
@@ -109,8 +111,14 @@ void Scope::tie(std::string_view name, Weight& weight) const {
   set_->ties_.emplace_back(second, weight.name);
 }
 
-uint32_t Scope::site(std::string_view name) const {
-  return set_->claim_site(Stream::kDropout, (*this / name).name());
+void Scope::describe(std::string_view kind, std::string_view settings) const {
+  set_->declarations_.push_back({name_, std::string(kind), std::string(settings)});
+}
+
+Dropout Scope::dropout(std::string_view name, double p) const {
+  const Scope site = *this / name;
+  site.describe("Dropout", concat("p=", p));
+  return {p, set_->claim_site(Stream::kDropout, site.name())};
 }
 
 }  // namespace rapt

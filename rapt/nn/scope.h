@@ -1,6 +1,7 @@
 // Names of parameters: modules take a Scope and declare what they own.
 //   Linear(scope / "linear1", d_model, d_ff) owns "….linear1.weight" and "….linear1.bias".
-// Names and shapes are those of the state dict of PyTorch's nn.Transformer.
+// Names and shapes are those of the state dict of PyTorch's nn.Transformer. What was declared is also
+// what a printed model shows (module.h).
 #pragma once
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "rapt/base/philox.h"
+#include "rapt/ops/dropout.h"
 #include "rapt/ops/weight.h"
 
 namespace rapt {
@@ -46,6 +48,13 @@ struct Initializer {
 // buffers: tensors that belong to the model but that no gradient reaches, such as running statistics.
 class ParameterSet {
  public:
+  // A module, or a parameter under one of its names.
+  struct Declaration {
+    std::string name, kind, settings;      // kind and settings: of a module
+    const Parameter* parameter = nullptr;  // or this
+    bool buffer = false;                   // which no gradient reaches
+  };
+
   explicit ParameterSet(uint64_t seed) : initializer_{.seed = seed} {}
   explicit ParameterSet(const Initializer& initializer) : initializer_(initializer) {}
   ParameterSet(const ParameterSet&) = delete;
@@ -62,11 +71,12 @@ class ParameterSet {
   const std::vector<Weight*>& weights() const { return weights_; }  // the matrices among them
   // Second names: {second, first}.
   const std::vector<std::pair<std::string, std::string>>& ties() const { return ties_; }
+  const std::vector<Declaration>& declarations() const { return declarations_; }  // in order
 
  private:
   friend class Scope;
   Tensor new_value(const std::string& name, Shape shape, Init init);
-  void add(const std::string& name, Parameter* parameter);
+  void add(const std::string& name, Parameter* parameter, bool buffer = false);
   uint32_t claim_site(Stream stream, const std::string& name);
 
   Initializer initializer_;
@@ -74,6 +84,7 @@ class ParameterSet {
   std::vector<Weight*> weights_;
   std::map<std::string, Parameter*, std::less<>> by_name_;
   std::vector<std::pair<std::string, std::string>> ties_;
+  std::vector<Declaration> declarations_;
   std::map<std::pair<Stream, uint32_t>, std::string> sites_;  // of random bits
 };
 
@@ -83,13 +94,17 @@ class Scope {
 
   Scope operator/(std::string_view child) const;  // "encoder" / "layers" / "0"
   const std::string& name() const { return name_; }
+  const ParameterSet& set() const { return *set_; }
+  // Names the module of this scope for print: "Linear", and "heads=8" of MultiHeadAttention. Where
+  // several modules share a scope, as the parts of an EncoderLayer do, the first to speak names it.
+  void describe(std::string_view kind, std::string_view settings = {}) const;
   // A duplicate name throws InvalidArgument. References stay valid as long as the set.
   Parameter& parameter(std::string_view name, Shape shape, Init init) const;  // no weight decay
   Weight& weight(std::string_view name, size_t out, size_t in, Init init) const;
   Parameter& buffer(std::string_view name, Shape shape, Init init) const;
   void tie(std::string_view name, Weight& weight) const;  // a second name, stored once
-  // The dropout site `name` of this module; a collision of two sites throws.
-  uint32_t site(std::string_view name) const;
+  // The dropout `name` of this module; a collision of two sites throws.
+  Dropout dropout(std::string_view name, double p) const;
 
  private:
   Parameter& declare(std::vector<std::unique_ptr<Parameter>>& list, std::string_view name,

@@ -43,8 +43,8 @@ TEST(Scope, ANameIsGivenOnce) {
   root.parameter("a", {2}, Init::ones());
   EXPECT_THAT([&] { root.weight("a", 2, 2, Init::xavier()); },
               ThrowsMessage<InvalidArgument>(HasSubstr("parameter a is declared twice")));
-  EXPECT_EQ(root.site("dropout"), site_of("dropout"));
-  EXPECT_THAT([&] { root.site("dropout"); },
+  EXPECT_EQ(root.dropout("dropout", 0.1).site, site_of("dropout"));
+  EXPECT_THAT([&] { root.dropout("dropout", 0.1); },
               ThrowsMessage<InvalidArgument>(HasSubstr("draw the same random bits")));
 }
 

@@ -11,12 +11,14 @@
 namespace rapt::nn {
 
 template <class Layer>
-class Stack {
+class Stack : public Module {
  public:
-  Stack(const Scope& scope, size_t layers, const LayerOptions& options, bool final_norm) {
+  Stack(const Scope& scope, size_t layers, const LayerOptions& options, bool final_norm)
+      : Module(scope, "Stack") {
+    (scope / "layers").describe("List");
     layers_.reserve(layers);
     for (size_t i = 0; i < layers; ++i) {
-      layers_.emplace_back(scope / "layers" / std::to_string(i), options);
+      layers_.emplace_back(scope / "layers" / std::to_string(i), options.of_layer(i));
     }
     if (final_norm) {
       norm_.emplace(scope / "norm", options.norm, options.d_model, options.norm_eps);

@@ -15,8 +15,8 @@ using kernels::Activation;
 using ::testing::ThrowsMessage;
 using namespace testing;
 
-constexpr Activation kAll[] = {Activation::kNone, Activation::kRelu, Activation::kGelu,
-                               Activation::kGeluTanh, Activation::kSilu};
+constexpr Activation kAll[] = {Activation::kNone,     Activation::kRelu, Activation::kGelu,
+                               Activation::kGeluTanh, Activation::kSilu, Activation::kSigmoid};
 constexpr size_t kRows = 70;
 const Dropout kDropout{0.3, 99};
 

@@ -22,8 +22,9 @@ using testing::random_tensor;
 using testing::test_pool;
 using ::testing::ThrowsMessage;
 
-constexpr Activation kActivations[] = {Activation::kNone, Activation::kRelu, Activation::kGelu,
-                                       Activation::kGeluTanh, Activation::kSilu};
+constexpr Activation kActivations[] = {Activation::kNone, Activation::kRelu,
+                                       Activation::kGelu, Activation::kGeluTanh,
+                                       Activation::kSilu, Activation::kSigmoid};
 
 auto reference(Activation activation) {
   return [activation]<class T>(const Array<T>& x, const Array<T>& w, const auto&... bias) {

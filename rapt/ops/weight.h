@@ -13,6 +13,8 @@ struct Parameter {
   Tensor value;
   bool decay = true;  // whether weight decay shrinks it
 
+  virtual Shape shape() const { return value.shape(); }
+
   Parameter() = default;
   virtual ~Parameter() = default;
   Parameter(const Parameter&) = delete;
@@ -27,6 +29,8 @@ class Weight : public Parameter {
  public:
   size_t out() const { return packed() ? packed_.n : value.shape()[0]; }
   size_t in() const { return packed() ? packed_.k : value.shape()[1]; }
+
+  Shape shape() const override { return {out(), in()}; }
 
   // `value` is empty afterwards. Does nothing the second time.
   void pack(Precision precision, Pool& pool);

@@ -71,7 +71,7 @@ TEST_F(CheckpointTest, StateSurvives) {
   state.skipped = 2, state.skipped_in_a_row = 1, state.validated = true;
   state.target_tokens = uint64_t{1} << 52;
   state.best = {Best::Found{4, 1.0 / 3}, 2};
-  state.window = {3, 500, 0.1, 1e300, 2.5};
+  state.window = {3, 500, 0.1, 1e300, 2.5, {{"encoder.layers.1", 1.25, {0.25, 0.75}}}};
   EXPECT_EQ(run_state_of_json(JsonObject(parse_json(to_json(state).dump(), "s"), "s")), state);
   EXPECT_EQ(run_state_of_json(JsonObject(to_json(RunState()), "s")), RunState());
 }

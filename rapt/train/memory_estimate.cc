@@ -22,9 +22,11 @@ size_t estimate_memory(const Transformer& model, const TrainOptions& options, Sh
 
   // Floats that a token's row keeps until the backward pass: of attention Q, K, V, the output, and
   // what goes into and comes out of the norm; of the feed-forward network the inner row (for a smooth
-  // activation its argument too), and the same of its norm. Without a norm there is one row less.
-  const auto d = static_cast<double>(config.d_model), f = static_cast<double>(config.d_ff);
-  const double inner = config.activation == kernels::Activation::kRelu ? f : 2 * f;
+  // activation its argument too, gated its two factors), and the same of its norm. Without a norm
+  // there is one row less. Of experts each that a token takes has its input and output besides.
+  const auto d = static_cast<double>(config.d_model), f = static_cast<double>(config.inner_width());
+  const bool smooth = saved_for(config.activation) == kernels::Saved::kInput;
+  const double inner = config.gated ? 3 * f : smooth ? 2 * f : f;
   const bool norms = config.norm != NormKind::kNone && config.residual != Residual::kNone &&
                      config.residual != Residual::kPlain;
   const double join = norms ? 2 * d : d;
@@ -38,8 +40,11 @@ size_t estimate_memory(const Transformer& model, const TrainOptions& options, Sh
   const bool both = config.score == ScoreKind::kAdditive || config.score == ScoreKind::kCosine;
   const double phi = both || config.score == ScoreKind::kBilinear ? queries : 0;
   const double psi = both ? keys : 0;
-  const double attention = queries + keys + values + outputs + phi + psi + join,
-               feed_forward = inner + join;
+  const double attention = queries + keys + values + outputs + phi + psi + join;
+  const auto taken = static_cast<double>(config.experts > 0 ? config.experts_top_k : 1);
+  const double mixture = taken * (inner + 2 * d) + 3 * static_cast<double>(config.experts) + join;
+  const double share = config.experts > 0 ? 1 / static_cast<double>(config.expert_every) : 0;
+  const double feed_forward = (1 - share) * (inner + join) + share * mixture;
   const double source = config.has_encoder() ? shard.source_tokens : 0;
   const double target = shard.target_tokens;
   const double encoder =
@@ -52,7 +57,7 @@ size_t estimate_memory(const Transformer& model, const TrainOptions& options, Sh
   const double ends = 2 * d * (source + target);  // embeddings, final norms
 
   // Gradients of the widest layer, while the backward pass is there.
-  const double backward = std::max(source, target) * (2 * f + 3 * d);
+  const double backward = std::max(source, target) * (taken * (config.gated ? 3 : 2) * f + 3 * d);
   // A chunk of logits, and the gradient of the output projection.
   const auto vocabulary = static_cast<double>(model.target_vocabulary());
   const double loss = std::min(target, 512.0) * vocabulary + vocabulary * d + target * d;

@@ -82,6 +82,12 @@ TEST(MemoryEstimate, LiesNearTheMeasuredPeak) {
   other.activation = kernels::Activation::kGelu;
   expect_close("gelu", other, options, sizes);
   other = config;
+  other.gated = true;
+  expect_close("gated", other, options, sizes);
+  other = config;
+  other.experts = 4;
+  expect_close("experts", other, options, sizes);
+  other = config;
   other.encoder_layers = 6;
   expect_close("encoder 6", other, options, sizes);
   other = config;

@@ -2,7 +2,8 @@
 //   train   step, epoch, loss, objective, lr, grad_norm, target_tokens, tokens_per_s, seconds,
 //           skipped. loss: nats a target token without label smoothing, objective: with it, both
 //           averages since the last line, as is grad_norm; target_tokens, seconds and skipped
-//           count from the start of the run
+//           count from the start of the run. With experts: experts, by layer {balance, load}, averages
+//           as loss is: 1 for tokens that are spread evenly, and the share of each expert
 //   valid   step, epoch, loss, perplexity, then the metrics that needed decoding, best (whether it
 //           is the best so far), seconds
 //   resume  step, epoch

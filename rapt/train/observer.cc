@@ -3,17 +3,19 @@
 namespace rapt {
 
 Json to_json(const TrainLine& line) {
-  return {{"kind", "train"},
-          {"step", line.step},
-          {"epoch", line.epoch},
-          {"loss", line.loss},
-          {"objective", line.objective},
-          {"lr", line.lr},
-          {"grad_norm", line.grad_norm},
-          {"target_tokens", line.target_tokens},
-          {"tokens_per_s", line.tokens_per_s},
-          {"seconds", line.seconds},
-          {"skipped", line.skipped}};
+  Json json = {{"kind", "train"},
+               {"step", line.step},
+               {"epoch", line.epoch},
+               {"loss", line.loss},
+               {"objective", line.objective},
+               {"lr", line.lr},
+               {"grad_norm", line.grad_norm},
+               {"target_tokens", line.target_tokens},
+               {"tokens_per_s", line.tokens_per_s},
+               {"seconds", line.seconds},
+               {"skipped", line.skipped}};
+  if (!line.experts.empty()) json["experts"] = to_json(line.experts);
+  return json;
 }
 
 Json to_json(const ValidLine& line) {

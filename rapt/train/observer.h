@@ -8,6 +8,7 @@
 
 #include "rapt/io/json.h"
 #include "rapt/models/transformer.h"
+#include "rapt/train/expert_use.h"
 
 namespace rapt {
 
@@ -34,6 +35,7 @@ struct TrainLine {
   uint64_t target_tokens = 0;
   double tokens_per_s = 0, seconds = 0;
   uint64_t skipped = 0;
+  std::vector<ExpertUse> experts = {};  // averages, as loss; none in a model without experts
 };
 struct Sample {
   std::string source, output, reference;

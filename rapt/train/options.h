@@ -52,6 +52,7 @@ struct TrainOptions {
   double clip_norm = 1;
   double label_smoothing = 0.1;
   ops::Smoothing smoothing = ops::Smoothing::kPytorch;
+  double balance = 0.01;
   double ema_decay = 0;
 
   std::string metric;  // empty: none
@@ -106,6 +107,8 @@ struct TrainOptions {
           "probability given to other classes in training");
     visit("smoothing", o.smoothing,
           "formula of label smoothing: whether the right class takes part");
+    visit("balance", o.balance, Range{0, 1e3},
+          "weight of the experts' balance in the loss; without --experts it means nothing");
     visit("ema_decay", o.ema_decay, Range{0, 0.999999999},
           "running average of the weights, used for validation and the result; 0: off");
     visit("metric", o.metric,

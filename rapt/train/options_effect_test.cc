@@ -40,7 +40,8 @@ class OptionTest : public TinyRun {
 TEST_F(OptionTest, EveryOptionOfTheIdentityChangesTheWeights) {
   const std::string before = weights_with("base", base());
   EXPECT_EQ(weights_with("again", base()), before);
-  std::set<std::string> seen = {"metric"};  // chooses among weights (trainer_test.cc)
+  // metric chooses among weights (trainer_test.cc), balance is that of experts (below).
+  std::set<std::string> seen = {"metric", "balance"};
   const auto expect_change = [&](const char* name, const std::function<void(TrainOptions&)>& f) {
     TrainOptions options = base();
     f(options);
@@ -72,6 +73,37 @@ TEST_F(OptionTest, EveryOptionOfTheIdentityChangesTheWeights) {
   TrainOptions::fields_of_identity(
       options, [&](std::string_view name, const auto&, auto&&...) { listed.emplace(name); });
   EXPECT_EQ(seen, listed);
+}
+
+TEST_F(OptionTest, ExpertsAreBalancedAndTheirLoadIsReported) {
+  Job job;
+  job.options = base();
+  job.options.log_every = 3;
+  job.config.experts = 3;
+  job.config.experts_top_k = 2;
+  std::set<std::string> weights;
+  for (const double balance : {0.0, 0.1}) {
+    job.name = concat("balance ", balance);
+    job.options.balance = balance;
+    Recorder recorder;
+    TinyRun::run(job, recorder);
+    weights.insert(weights_hash(job.name));
+    ASSERT_THAT(recorder.trained_, SizeIs(2));
+    const std::vector<ExpertUse>& experts = recorder.trained_[1].experts;
+    ASSERT_THAT(experts, SizeIs(2));
+    EXPECT_EQ(experts[0].module, "encoder.layers.0");
+    EXPECT_EQ(experts[1].module, "decoder.layers.0");
+    for (const ExpertUse& use : experts) {
+      ASSERT_THAT(use.load, SizeIs(3));
+      EXPECT_NEAR(use.load[0] + use.load[1] + use.load[2], 1, 1e-6);
+      EXPECT_GT(use.balance, 0.5);
+      EXPECT_LT(use.balance, 3);
+    }
+    const Json line = metrics(job.name).back();
+    EXPECT_EQ(line["experts"]["encoder.layers.0"]["load"][2].get<double>(), experts[0].load[2]);
+    EXPECT_EQ(line["experts"]["decoder.layers.0"]["balance"].get<double>(), experts[1].balance);
+  }
+  EXPECT_THAT(weights, SizeIs(2));
 }
 
 TEST_F(OptionTest, StepsAndEpochsEndTheRunWhicheverComesFirst) {

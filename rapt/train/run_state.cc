@@ -35,7 +35,8 @@ Json to_json(const RunState& state) {
             {"target_tokens", window.target_tokens},
             {"nll", window.nll},
             {"objective", window.objective},
-            {"grad_norm", window.grad_norm}}}};
+            {"grad_norm", window.grad_norm},
+            {"experts", to_json(window.experts)}}}};
 }
 
 RunState run_state_of_json(const JsonObject& object) {
@@ -56,10 +57,12 @@ RunState run_state_of_json(const JsonObject& object) {
   }
   state.best.worse = count(object, "worse");
   const JsonObject window = object.object("window");
-  state.window = {count(window, "updates"), count(window, "target_tokens"),
+  state.window = {count(window, "updates"),
+                  count(window, "target_tokens"),
                   window.number("nll", -kLargest, kLargest),
                   window.number("objective", -kLargest, kLargest),
-                  window.number("grad_norm", 0, kLargest)};
+                  window.number("grad_norm", 0, kLargest),
+                  experts_of_json(window.object("experts"))};
   return state;
 }
 

@@ -5,6 +5,7 @@
 
 #include "rapt/io/json.h"
 #include "rapt/train/best.h"
+#include "rapt/train/expert_use.h"
 
 namespace rapt {
 
@@ -13,6 +14,7 @@ struct LogWindow {
   uint64_t updates = 0, target_tokens = 0;
   double nll = 0, objective = 0;  // nats
   double grad_norm = 0;
+  std::vector<ExpertUse> experts = {};
   bool operator==(const LogWindow&) const = default;
 };
 

@@ -27,7 +27,12 @@ Stepper::Stepper(Transformer& model, const TrainOptions& options, Pool& pool, Me
 void Stepper::compute(Context& ctx, const Update& update, StepResult& result) {
   const float share = 1.0f / static_cast<float>(update.target_tokens);
   gradient_.run(ctx, update.shards.size(), [&](size_t s) {
-    const auto loss = model_.loss(ctx, update.shards[s], loss_options(options_));
+    const Shard& shard = update.shards[s];
+    const auto loss =
+        model_.loss(ctx, shard, loss_options(options_), static_cast<float>(options_.balance));
+    add_experts(
+        result.experts, ctx.side_losses(),
+        static_cast<double>(shard.target.rows()) / static_cast<double>(update.target_tokens));
     result.nll += static_cast<double>(loss.nll.host()[0]);
     result.objective += static_cast<double>(loss.objective.value().host()[0]);
     ctx.backward(loss.objective, share);

@@ -4,14 +4,16 @@
 #include <string>
 
 #include "rapt/models/transformer.h"
+#include "rapt/train/expert_use.h"
 #include "rapt/train/gradients.h"
 #include "rapt/train/optimizer.h"
 
 namespace rapt {
 
 struct StepResult {
-  double nll = 0, objective = 0;  // nats, sums over the update's target tokens
-  double grad_norm = 0;           // before clipping
+  double nll = 0, objective = 0;        // nats, sums over the update's target tokens
+  double grad_norm = 0;                 // before clipping
+  std::vector<ExpertUse> experts = {};  // of each layer that has some; averages over target tokens
   // Set when the loss or the gradient was not finite: then nothing has changed, and this names the
   // first operation and parameter: "the loss is nan, first made by linear (value); of the
   // parameters, encoder.layers.0.linear1.weight is not finite".

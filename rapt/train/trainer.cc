@@ -193,6 +193,7 @@ void Trainer::update() {
     window.nll += result.nll;
     window.objective += result.objective;
     window.grad_norm += result.grad_norm;
+    add_experts(window.experts, result.experts, 1);
   }
   report_progress(result.nll / static_cast<double>(update.target_tokens));
   if (state_.step % options_.log_every == 0) log_window();
@@ -207,6 +208,7 @@ void Trainer::log_window() {
   line.objective = window.objective / tokens;
   line.lr = lr_;
   line.grad_norm = window.grad_norm / static_cast<double>(window.updates);
+  add_experts(line.experts, window.experts, 1 / static_cast<double>(window.updates));
   line.target_tokens = state_.target_tokens;
   line.seconds = seconds();
   line.tokens_per_s = static_cast<double>(state_.target_tokens - line_tokens_) /

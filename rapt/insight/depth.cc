@@ -133,7 +133,7 @@ plot::Figure figure_of(const std::vector<Run>& runs, const DepthOptions& o, doub
     if (run.layers != layers) {
       layers = run.layers;
       figure.panels.push_back(
-          plot::LineChart{.title = concat(layers, s.say(" layers", "층")),
+          plot::LineChart{.title = concat(layers, s.say(layers == 1 ? " layer" : " layers", "층")),
                           .series = {{s.say("chance", "무작위 추측"),
                                       {1, static_cast<double>(o.training.steps)},
                                       {chance, chance}}},

@@ -257,9 +257,9 @@ void conclude(Result& result, const Measurements& m, double chance, const Settin
   const bool when = result.verdict == Verdict::kHoldsWhen;
   const auto shown = [&](bool unit, bool scaled) {
     const auto n = updates(unit, scaled);
-    return n ? std::to_string(*n)
-             : s.say("more than ", "") + std::to_string(run_of(m, unit, scaled).curve.loss.size()) +
-                   s.say("", " 초과");
+    const size_t all = run_of(m, unit, scaled).curve.loss.size();
+    return n ? s.say(concat(*n), concat(*n, "회"))
+             : s.say(concat("more than ", all), concat(all, "회 넘게"));
   };
   const auto percent = [](double share) { return show(100 * share, 2); };
   const auto rows = [&](bool unit) { return percent(run_of(m, unit, false).saturated); };
@@ -279,9 +279,9 @@ void conclude(Result& result, const Measurements& m, double chance, const Settin
       concat(when ? "q와 k 성분의 분산이 1에 가까울 때이다. " : "", "d_k = ", m.quoted.d_k,
              "에서 이렇게 시작해 스케일링 없이 학습하면(가중치 행의 ", rows(true),
              "%가 포화) 손실이 무작위 추측의 절반이 될 때까지 갱신이 ", shown(true, false),
-             "회 필요하고, 스케일링하면 ", shown(true, true), "회 필요하다. 보통의 투영(",
-             rows(false), "% 포화)에서는 각각 ", shown(false, false), "회와 ", shown(false, true),
-             "회이다. 무작위 쿼리의 그래디언트는 대부분 0에 가깝지만 평균은 그렇지 않다. 중앙값은 ",
+             " 필요하고, 스케일링하면 ", shown(true, true), " 필요하다. 보통의 투영(", rows(false),
+             "% 포화)에서는 각각 ", shown(false, false), "와 ", shown(false, true),
+             "이다. 무작위 쿼리의 그래디언트는 대부분 0에 가깝지만 평균은 그렇지 않다. 중앙값은 ",
              show(query[1].median, 2), "(스케일링하면 ", show(query[0].median, 2), ")이고 ",
              percent(m.quoted.small[1]), "%가 ", show(kSmall),
              " 미만이지만, 남은 소수가 커서 평균은 ", show(query[1].mean, 2), "(스케일링하면 ",

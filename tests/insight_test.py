@@ -175,6 +175,40 @@ class Insight(ProgramTest):
             self.assert_fails(2, fragment, arguments=["insight", *arguments])
         self.assertEqual(list(self.folder.iterdir()), [])
 
+    def test_report_is_one_page_about_a_model(self):
+        model, data = self.model(), self.tsv()
+        page, korean, numbers = (self.folder / name for name in ("page.html", "ko.html", "page.json"))
+        done = self.run_ok("insight", "report", "--model", model, "--data", data, "--sentences", 5, "--out", page)
+        self.assertIn("Saturated queries", done.stdout)
+        text = page.read_text(encoding="utf-8")
+        self.assertIn("5 sentences", text)
+        self.assertNotRegex(text, HANGUL)
+        self.assertNotRegex(text, r" (src|href)=")
+        self.run_ok("insight", "report", "--model", model, "--data", data, "--lang", "ko", "--out", korean)
+        self.assertRegex(korean.read_text(encoding="utf-8"), HANGUL)
+        seen = []
+        for threads in (1, 2):
+            self.run_ok("insight", "report", "--model", model, "--data", data, "--threads", threads, "--out", numbers)
+            seen.append(json.loads(numbers.read_text(encoding="utf-8")))
+        self.assertEqual(seen[0], seen[1])
+        self.assertEqual(seen[0]["sentences"], 24)
+        self.assertEqual({row["kind"] for row in seen[0]["attention"]}, {"encoder", "decoder", "cross"})
+
+    def test_report_refuses_bad_input(self):
+        model, data = self.model(), self.tsv()
+        foreign, plain = self.write("foreign.tsv", "ㅎ\tㅋ\n"), self.write("plain.tsv", "abc\n")
+        before = sorted(self.folder.iterdir())
+        for code, fragment, given, more in (
+                (2, "the model knows none of them", foreign, []),
+                (1, "line 1 has no tab", plain, []),
+                (1, "none.tsv", self.folder / "none.tsv", []),
+                (2, "make it first", data, ["--out", self.folder / "none" / "page.html"]),
+                (2, ".html or .json", data, ["--out", self.folder / "page.svg"])):
+            out = more or ["--out", self.folder / "page.html"]
+            self.assert_fails(code, fragment, arguments=["insight", "report", "--model", model, "--data", given, *out])
+        self.assert_fails(1, "nowhere", arguments=["insight", "report", "--model", "nowhere", "--data", data])
+        self.assertEqual(sorted(self.folder.iterdir()), before)
+
 
 if __name__ == "__main__":
     unittest.main()

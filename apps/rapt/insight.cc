@@ -5,6 +5,7 @@
 #include "apps/rapt/insight_check.h"
 #include "apps/rapt/insight_claims.h"
 #include "apps/rapt/insight_output.h"
+#include "apps/rapt/insight_report.h"
 #include "apps/rapt/output.h"
 #include "rapt/insight/result.h"
 #include "rapt/plot/label.h"
@@ -30,13 +31,14 @@ void print_usage() {
       "Usage: rapt insight [--lang ko]\n"
       "       rapt insight NAME [OPTIONS]\n"
       "       rapt insight all --out DIR [OPTIONS]\n"
-      "       rapt insight check FILE [OPTIONS]\n\n");
+      "       rapt insight check FILE [OPTIONS]\n"
+      "       rapt insight report --model DIR --data FILE [OPTIONS]\n\n");
   print_claims(Language::kEnglish);
   print(
       "\n`rapt insight NAME --help` lists the options of a claim; every number of it is one.\n"
       "`rapt insight all --help` lists those that all share; `rapt insight check --help` tells how "
-      "a "
-      "file of claims is checked.\n"
+      "a file of claims is checked, `rapt insight report --help` how a model of your own is looked "
+      "into.\n"
       "Example:\n  rapt insight similarity --lang ko --out similarity.svg\n");
 }
 
@@ -114,6 +116,7 @@ int insight_main(const Arguments& arguments) {
   const Arguments rest(arguments.begin() + 1, arguments.end());
   if (name == "all") return all_main(rest);
   if (name == "check") return insight_check_main(rest);
+  if (name == "report") return insight_report_main(rest);
   return claim_main(find_claim(name), rest);
 }
 

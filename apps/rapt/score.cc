@@ -5,7 +5,7 @@
 #include "apps/rapt/command_line.h"
 #include "apps/rapt/exit_codes.h"
 #include "apps/rapt/output.h"
-#include "rapt/base/utf8.h"
+#include "apps/rapt/read_example.h"
 #include "rapt/decode/scorer.h"
 
 namespace rapt::app {
@@ -33,7 +33,7 @@ class ScoreRun {
     std::vector<std::string> lines;
     std::vector<Example> examples;
     const auto take = [&](const std::string& line) {
-      examples.push_back(example(reader, line));
+      examples.push_back(read_example(model_.text, reader, line, &unknown_));
       lines.push_back(line);
     };
     const auto answer = [&] {
@@ -48,24 +48,6 @@ class ScoreRun {
   }
 
  private:
-  Example example(const LineReader& reader, const std::string& line) {
-    Example e;
-    check_utf8(line, reader.name(), reader.line());
-    e.id = reader.line() - 1;
-    if (!model_.text.has_source()) {
-      e.target = model_.text.target().encode(line, reader.line(), &unknown_);
-      return e;
-    }
-    const size_t tab = line.find('\t');
-    check<IoError>(tab != std::string::npos && line.find('\t', tab + 1) == std::string::npos,
-                   reader.name(), ": line ", reader.line(), " has ",
-                   tab == std::string::npos ? "no tab" : "more than one tab",
-                   ", expected: input, one tab, output");
-    e.source = model_.text.source().encode(line.substr(0, tab), reader.line(), &unknown_);
-    e.target = model_.text.target().encode(line.substr(tab + 1), reader.line(), &unknown_);
-    return e;
-  }
-
   void print_score(uint64_t line, const std::string& text, const Score& s) {
     tokens_ += s.tokens;
     log_probability_ += s.log_probability;

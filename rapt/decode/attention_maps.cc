@@ -7,22 +7,6 @@ namespace {
 
 using Kind = AttentionMap::Kind;
 
-constexpr std::string_view kSuffix = ".weights";
-
-// "decoder.layers.1.multihead_attn.weights" -> {kCross, 1}
-struct Place {
-  Kind kind;
-  size_t layer;
-};
-Place place_of(std::string_view name) {
-  const Kind kind = name.starts_with("encoder.")                              ? Kind::kEncoder
-                    : name.find(".multihead_attn.") != std::string_view::npos ? Kind::kCross
-                                                                              : Kind::kDecoder;
-  const std::string_view layers = "layers.";
-  const size_t at = name.find(layers) + layers.size();
-  return {kind, std::stoul(std::string(name.substr(at)))};
-}
-
 std::vector<std::string> symbols(const TextSide& side, std::span<const int32_t> ids) {
   std::vector<std::string> names;
   for (const int32_t id : ids) names.push_back(side.display(id));
@@ -30,6 +14,16 @@ std::vector<std::string> symbols(const TextSide& side, std::span<const int32_t> 
 }
 
 }  // namespace
+
+std::optional<AttentionPlace> attention_place(std::string_view watched) {
+  if (!watched.ends_with(".weights")) return std::nullopt;
+  const Kind kind = watched.starts_with("encoder.")                              ? Kind::kEncoder
+                    : watched.find(".multihead_attn.") != std::string_view::npos ? Kind::kCross
+                                                                                 : Kind::kDecoder;
+  const std::string_view layers = "layers.";
+  const size_t at = watched.find(layers) + layers.size();
+  return AttentionPlace{kind, std::stoul(std::string(watched.substr(at)))};
+}
 
 AttentionMaps attention_maps(const Model& model, const Example& example, Pool& pool) {
   const size_t most = model.transformer.config().max_positions;
@@ -44,11 +38,11 @@ AttentionMaps attention_maps(const Model& model, const Example& example, Pool& p
 
   Context ctx(Mode::kInference, pool);
   ctx.observe([&](std::string_view name, const Tensor& value) {
-    if (!name.ends_with(kSuffix)) return;
-    const auto [kind, layer] = place_of(name);
+    const std::optional<AttentionPlace> place = attention_place(name);
+    if (!place) return;
     for (size_t head = 0; head < value.rows(); ++head) {
       const std::span<const float> row = value.matrix().row(head);
-      result.maps.push_back({kind, layer, head, {row.begin(), row.end()}});
+      result.maps.push_back({place->kind, place->layer, head, {row.begin(), row.end()}});
     }
   });
   model.transformer.decoder_output(ctx, shard);

@@ -1,6 +1,8 @@
 // What each head of a model looked at while it read one sentence pair, teacher-forced.
 #pragma once
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rapt/models/model_directory.h"
@@ -24,6 +26,14 @@ struct AttentionMaps {
     return kind == AttentionMap::Kind::kDecoder ? target : source;
   }
 };
+
+// Which attention an observer is shown the weights of: "decoder.layers.1.multihead_attn.weights" is
+// cross attention of layer 1. Nothing for what are not weights.
+struct AttentionPlace {
+  AttentionMap::Kind kind;
+  size_t layer;  // from 0
+};
+std::optional<AttentionPlace> attention_place(std::string_view watched);
 
 // Throws InvalidArgument for a side that is longer than the model's positions.
 AttentionMaps attention_maps(const Model& model, const Example& example, Pool& pool);

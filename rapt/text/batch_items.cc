@@ -73,8 +73,9 @@ PairItems::PairItems(ParallelCorpus corpus, TextProcessor text, const BatchOptio
   std::vector<uint64_t> contents(blocks);
   pool.row_blocks(sizes_.size(), kMeasureBlock, [&](size_t begin, size_t end) {
     const size_t block = begin / kMeasureBlock;
+    ParallelCorpus::Cursor cursor(corpus_);
     for (size_t i = begin; i < end; ++i)
-      fates[i] = measure(i, options, source[block], target[block], contents[block]);
+      fates[i] = measure(i, cursor, options, source[block], target[block], contents[block]);
   });
   for (size_t block = 0; block < blocks; ++block) {
     unknown_source.merge(source[block]);
@@ -84,11 +85,11 @@ PairItems::PairItems(ParallelCorpus corpus, TextProcessor text, const BatchOptio
   count_all(fates);
 }
 
-PairItems::Fate PairItems::measure(uint64_t item, const BatchOptions& options,
-                                   UnknownSymbols& source, UnknownSymbols& target,
-                                   uint64_t& content) {
+PairItems::Fate PairItems::measure(uint64_t item, ParallelCorpus::Cursor& cursor,
+                                   const BatchOptions& options, UnknownSymbols& source,
+                                   UnknownSymbols& target, uint64_t& content) {
   if (corpus_.too_long(item)) return Fate::kTooLong;
-  const ParallelCorpus::Pair pair = corpus_.pair(item);
+  const ParallelCorpus::Cursor::View pair = cursor.pair(item);
   const auto source_ids = text_.source().encode(pair.source, item + 1, &source);
   const auto target_ids = text_.target().encode(pair.target, item + 1, &target);
   content += hash_of(2 * item, source_ids) + hash_of(2 * item + 1, target_ids);

@@ -38,8 +38,8 @@ class PairItems : public BatchItems {
 
  private:
   enum class Fate : uint8_t { kUsed, kEmpty, kTooLong };
-  Fate measure(uint64_t item, const BatchOptions& options, UnknownSymbols& source,
-               UnknownSymbols& target, uint64_t& content);
+  Fate measure(uint64_t item, ParallelCorpus::Cursor& cursor, const BatchOptions& options,
+               UnknownSymbols& source, UnknownSymbols& target, uint64_t& content);
   void count_all(std::span<const Fate> fates);
 
   ParallelCorpus corpus_;

@@ -37,6 +37,22 @@ std::string LineFile::line(uint64_t i) const {
   return line_text(index_->file, index_->starts[i], index_->end(i));
 }
 
+std::string_view LineFile::Cursor::line(uint64_t i) {
+  const Index& index = *index_;
+  check(i + 1 < index.starts.size(), index.name, ": line ", i + 1, " of ", index.starts.size() - 1);
+  constexpr uint64_t kBlock = uint64_t{1} << 16;
+  const uint64_t begin = index.starts[i], end = index.end(i);
+  if (begin < begin_ || end > begin_ + block_.size()) {
+    const uint64_t ahead = i == next_ ? std::min(kBlock, index.file.size() - begin) : 0;
+    block_ = index.file.read_text(begin, std::max(end - begin, ahead));
+    begin_ = begin;
+  }
+  next_ = i + 1;
+  std::string_view text(block_.data() + (begin - begin_), end - begin);
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  return text;
+}
+
 ParallelCorpus::ParallelCorpus(LineFile source, std::shared_ptr<const LineFile> target)
     : source_(std::move(source)), target_(std::move(target)) {}
 
@@ -64,6 +80,17 @@ ParallelCorpus::Pair ParallelCorpus::pair(uint64_t i) const {
 
 bool ParallelCorpus::too_long(uint64_t i) const {
   return source_.too_long(i) || (target_ != nullptr && target_->too_long(i));
+}
+
+ParallelCorpus::Cursor::Cursor(const ParallelCorpus& corpus) : source_(corpus.source_) {
+  if (corpus.target_ != nullptr) target_.emplace(*corpus.target_);
+}
+
+ParallelCorpus::Cursor::View ParallelCorpus::Cursor::pair(uint64_t i) {
+  const std::string_view line = source_.line(i);
+  if (target_) return {line, target_->line(i)};
+  const size_t tab = line.find('\t');
+  return {line.substr(0, tab), line.substr(tab + 1)};
 }
 
 std::string ParallelCorpus::name() const {

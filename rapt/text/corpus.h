@@ -4,7 +4,9 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rapt/base/file.h"
@@ -25,6 +27,8 @@ fs::path unpacked(const fs::path& path, const fs::path& cache = {});
 // "\r\n" counts as one; the last newline may be missing. An empty file is an IoError, and so is, when
 // `columns` is not 0, a line that has not that many columns between tabs. Thread-safe.
 class LineFile {
+  struct Index;
+
  public:
   explicit LineFile(const fs::path& path, const CorpusOptions& options = {}, size_t columns = 0);
   uint64_t size() const;
@@ -32,8 +36,21 @@ class LineFile {
   bool too_long(uint64_t i) const;     // over max_line_bytes
   const std::string& name() const;     // the path as given
 
+  // Lines in any order; those one after another come from blocks that are read at once. Of one
+  // thread.
+  class Cursor {
+   public:
+    explicit Cursor(const LineFile& file) : index_(file.index_) {}
+    std::string_view line(uint64_t i);  // valid until the next call
+
+   private:
+    std::shared_ptr<const Index> index_;
+    std::string block_;
+    uint64_t begin_ = 0;  // of the block, in the file
+    uint64_t next_ = 0;   // the line after the last
+  };
+
  private:
-  struct Index;
   std::shared_ptr<const Index> index_;
 };
 
@@ -51,6 +68,20 @@ class ParallelCorpus {
   Pair pair(uint64_t i) const;
   bool too_long(uint64_t i) const;
   std::string name() const;  // "train.tsv" or "a.en, a.de"
+
+  // Pairs as LineFile::Cursor gives lines. Of one thread.
+  class Cursor {
+   public:
+    struct View {
+      std::string_view source, target;  // valid until the next call
+    };
+    explicit Cursor(const ParallelCorpus& corpus);
+    View pair(uint64_t i);
+
+   private:
+    LineFile::Cursor source_;
+    std::optional<LineFile::Cursor> target_;  // none: TSV
+  };
 
  private:
   ParallelCorpus(LineFile source, std::shared_ptr<const LineFile> target);

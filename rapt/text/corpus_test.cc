@@ -55,6 +55,38 @@ TEST_F(CorpusTest, FindsLinesByNumber) {
   EXPECT_THAT(lines("\xEF\xBB\xBF"), ElementsAre(""));
 }
 
+// Lines that end in a block, cross into the next one, and are longer than one; forward, which reads
+// blocks, and by jumps, which read lines.
+TEST_F(CorpusTest, ACursorGivesTheSameLinesInAnyOrder) {
+  std::string text;
+  for (size_t i = 0; i < 5000; ++i) {
+    text += std::string(i % 61, 'x') + std::to_string(i) + (i % 7 == 0 ? "\r\n" : "\n");
+    if (i % 1000 == 500) text += std::string(100'000, 'y') + "\n\n";
+  }
+  const LineFile lines(file("lines", text + "last"));
+  LineFile::Cursor forward(lines), jumping(lines);
+  for (uint64_t i = 0; i < lines.size(); ++i) {
+    ASSERT_EQ(forward.line(i), lines.line(i)) << i;
+    const uint64_t other = i * 1237 % lines.size();
+    ASSERT_EQ(jumping.line(other), lines.line(other)) << other;
+  }
+  EXPECT_EQ(forward.line(0), lines.line(0));
+  EXPECT_THROW(forward.line(lines.size()), InvalidArgument);
+}
+
+TEST_F(CorpusTest, ACursorGivesPairsOfOneFileAndOfTwo) {
+  const auto tsv = ParallelCorpus::open({file("p.tsv", "a\tb\n\tc\r\nd\t\n")});
+  const auto two = ParallelCorpus::open({file("p.a", "a\n\nd\n"), file("p.b", "b\nc\r\n\n")});
+  for (const ParallelCorpus& corpus : {tsv, two}) {
+    ParallelCorpus::Cursor cursor(corpus);
+    for (const uint64_t i : {0, 1, 2, 0}) {
+      const auto [source, target] = cursor.pair(i);
+      EXPECT_EQ(source, corpus.pair(i).source);
+      EXPECT_EQ(target, corpus.pair(i).target);
+    }
+  }
+}
+
 // Blocks of the scan end inside lines and inside code points.
 TEST_F(CorpusTest, LinesCrossTheBlocksOfTheScan) {
   std::string text;

@@ -18,7 +18,9 @@ SHORT = {"similarity": ["--draws", 500], "variance": ["--draws", 200, "--longest
          "dice": ["--draws", 1000], "saturation": ["--draws", 50, "--longest", 64],
          "vanishing": ["--d-k", 16, "--draws", 50, "--layers", 1, "--steps", 2],
          "residual": ["--layers", 4, "--probe-sentences", 32, "--fit-steps", 20, "--trained-layers", 2, "--steps", 2],
-         "depth": ["--depths", "1,2", "--steps", 2]}  # claims that take long, made short
+         "depth": ["--depths", "1,2", "--steps", 2],
+         "normalization": ["--steps", 10, "--repeats", 1, "--set-sentences", 64, "--trained-layers", 1],
+         "heads": ["--steps", 10, "--layers", 1], "sink": ["--steps", 10, "--layers", 1]}  # claims that take long, made short
 CLAIMS = [line.split()[0] for line in rapt("insight").stdout.splitlines()]
 HANGUL = re.compile("[가-힣]")
 
@@ -116,6 +118,28 @@ class Insight(ProgramTest):
             self.assertNotRegex(json.dumps(en["figure"], ensure_ascii=False), HANGUL, name)
             self.assertRegex(ko["figure"]["title"], HANGUL, name)
 
+    def test_heads_and_sink_of_a_model(self):
+        out = self.folder / "out.json"
+        texts = self.write("texts.tsv", "cab\nebb\tb b e\n")
+        for name, source in (("heads", ["--input", "cab\tb a c"]), ("heads", ["--data", texts]),
+                             ("sink", ["--data", texts, "--lines", 1])):
+            self.run_ok("insight", name, "--model", self.model(), *source, "--out", out)
+            data = json.loads(out.read_text(encoding="utf-8"))
+            rows = data["tables"]["layers"]
+            self.assertEqual(len(rows), 3 if name == "heads" else 2)  # cross attention has no first token to gather on
+            if name == "heads":
+                self.assertEqual(data["numbers"]["heads"], 6)
+                self.assertEqual({row["kind"] for row in rows}, {"encoder", "decoder", "cross attention"})
+            else:
+                self.assertIsNone(data["numbers"]["sink_with"])
+        for arguments, fragment in ((["--input", "123"], "--input has no symbol that the model knows, first: '1'"),
+                                    (["--input", ""], "give one of them"),
+                                    (["--data", self.write("empty", "")], "which is empty"),
+                                    (["--data", self.write("blank", "cab\n\n")], "line 2 is empty")):
+            self.assert_fails(2, fragment, arguments=["insight", "heads", "--model", self.model(), *arguments])
+        self.assert_fails(1, "none.tsv", arguments=["insight", "heads", "--model", self.model(), "--data",
+                                                    self.folder / "none.tsv"])
+
     def test_numbers_are_documented(self):
         guide = (TOP / "docs/guide/insight.md").read_text(encoding="utf-8")
         for name in CLAIMS:
@@ -167,6 +191,10 @@ class Insight(ProgramTest):
                 (["residual", "--heads", 5], "heads 5 do not divide"),
                 (["attention", "--input", " "], "--input has 0 words, expected 1 to 12"),
                 (["attention", "--input", os.fsdecode(b"\xff")], "--input"),
+                (["normalization", "--set-sentences", 100], "expected a multiple of 64"),
+                (["normalization", "--features", 0], "expected 2 to 4096, found '0'"),
+                (["heads", "--input", "cab"], "--model, which is not given"),
+                (["sink", "--model", self.folder], "give one of them"),
                 (["similarity", "--lang", "fr"], "--lang"),
                 (["similarity", "--out", self.folder / "figure.gif"], ".svg, .pdf, .png, .csv or .json"),
                 (["similarity", "--out", self.folder / "none" / "figure.svg"], "make it first"),

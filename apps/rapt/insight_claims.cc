@@ -5,10 +5,13 @@
 #include "rapt/insight/attention.h"
 #include "rapt/insight/depth.h"
 #include "rapt/insight/dice.h"
+#include "rapt/insight/heads.h"
+#include "rapt/insight/normalization.h"
 #include "rapt/insight/residual.h"
 #include "rapt/insight/result.h"
 #include "rapt/insight/saturation.h"
 #include "rapt/insight/similarity.h"
+#include "rapt/insight/sink.h"
 #include "rapt/insight/vanishing.h"
 #include "rapt/insight/variance.h"
 #include "rapt/train/run_identity.h"
@@ -58,7 +61,10 @@ constexpr std::array kClaims = {
     ClaimEntry{insight::kSaturation, experiment<insight::saturation>},
     ClaimEntry{insight::kVanishing, experiment<insight::vanishing>},
     ClaimEntry{insight::kResidual, experiment<insight::residual>},
+    ClaimEntry{insight::kNormalization, experiment<insight::normalization>},
     ClaimEntry{insight::kDepth, experiment<insight::depth>},
+    ClaimEntry{insight::kHeads, experiment<insight::heads>},
+    ClaimEntry{insight::kSink, experiment<insight::sink>},
 };
 
 // The options that were given and change a number.

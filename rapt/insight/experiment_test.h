@@ -20,7 +20,7 @@ class Measured {
     result = run(options, {one});
     EXPECT_EQ(to_json(result), to_json(run(options, {two})));
     const Result korean = run(options, {one, 1, Language::kKorean});
-    EXPECT_EQ(korean.numbers, result.numbers);
+    EXPECT_EQ(to_json(korean)["numbers"], to_json(result)["numbers"]);  // NaN is null there
     EXPECT_NE(korean.sentence, result.sentence);
     for (const auto& [key, value] : result.numbers) {
       EXPECT_TRUE(numbers_.emplace(key, value).second) << key << " stands twice";

@@ -19,6 +19,20 @@ TrainOptions optimizer_options(const TrainingOptions& o) {
   return options;
 }
 
+// Makes the answer of a sentence.
+void answer(std::vector<int32_t>& x, Task task) {
+  switch (task) {
+    case Task::kReverse:
+      std::ranges::reverse(x);
+      return;
+    case Task::kSort:
+      std::ranges::sort(x);
+      return;
+    case Task::kEcho:
+      for (size_t i = x.size() - 1; i > 0; --i) x[i] = x[i] == 1 ? x[i - 1] : x[i];
+  }
+}
+
 double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
@@ -39,17 +53,15 @@ TaskBatch task_batch(const TrainingOptions& o, uint64_t seed, uint64_t first, si
   std::vector<Sequence> sentences;
   for (uint64_t id = first; id < first + count; ++id) {
     std::vector<int32_t> x(o.length);
+    const int32_t least = o.task == Task::kEcho ? 1 : 0;
     for (uint32_t i = 0; i < o.length; ++i) {
       const double u = uniform(
           key, PhiloxBlock{static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32), i, 0});
-      x[i] = static_cast<int32_t>(u * static_cast<double>(o.symbols));
+      x[i] = least + static_cast<int32_t>(u * (static_cast<double>(o.symbols) - least));
     }
+    if (o.task == Task::kEcho) x[0] = 0;
     batch.ids.insert(batch.ids.end(), x.begin(), x.end());
-    if (o.task == Task::kReverse) {
-      std::ranges::reverse(x);
-    } else {
-      std::ranges::sort(x);
-    }
+    answer(x, o.task);
     batch.answers.insert(batch.answers.end(), x.begin(), x.end());
     sentences.push_back({id, static_cast<uint32_t>(o.length), 0});
   }
@@ -58,8 +70,8 @@ TaskBatch task_batch(const TrainingOptions& o, uint64_t seed, uint64_t first, si
 }
 
 TaskModel::TaskModel(const nn::LayerOptions& options, size_t layers, bool final_norm,
-                     size_t symbols, uint64_t seed)
-    : parameters_(seed) {
+                     size_t symbols, uint64_t seed, bool causal)
+    : parameters_(seed), causal_(causal) {
   const Scope root(parameters_);
   const auto width = static_cast<double>(options.d_model);
   const Weight& table = (root / "embedding")
@@ -85,25 +97,30 @@ std::unique_ptr<TaskModel> residual_model(const TrainingOptions& options, Residu
 }
 
 std::string describe(const TrainingOptions& o, const Setting& s) {
-  const bool sorts = o.task == Task::kSort;
-  return s.say(concat("Task: ", sorts ? "sort " : "reverse ", o.length, " of ", o.symbols,
+  const auto named = [&](std::string_view reverse, std::string_view sort, std::string_view echo) {
+    return o.task == Task::kReverse ? reverse : o.task == Task::kSort ? sort : echo;
+  };
+  return s.say(concat("Task: ", named("reverse ", "sort ", "echo "), o.length, " of ", o.symbols,
                       " symbols; d_model ", o.d_model, ", ", o.heads, " heads, d_ff ", o.d_ff,
                       "; batches of ", o.batch, ", ", o.steps, " updates of Adam, learning rate ",
                       o.lr, ", warm-up ", o.warmup_steps),
                concat("과제: 기호 ", o.symbols, "종 중 ", o.length, "개를 ",
-                      sorts ? "정렬하기" : "거꾸로 쓰기", "; d_model ", o.d_model, ", 헤드 ",
-                      o.heads, "개, d_ff ", o.d_ff, "; 배치 ", o.batch, ", Adam 갱신 ", o.steps,
-                      "회, 학습률 ", o.lr, ", 워밍업 ", o.warmup_steps));
+                      named("거꾸로 쓰기", "정렬하기", "메아리처럼 받아쓰기"), "; d_model ",
+                      o.d_model, ", 헤드 ", o.heads, "개, d_ff ", o.d_ff, "; 배치 ", o.batch,
+                      ", Adam 갱신 ", o.steps, "회, 학습률 ", o.lr, ", 워밍업 ", o.warmup_steps));
+}
+
+double mean_loss(const TaskModel& model, const TaskBatch& batch, Pool& pool) {
+  Context ctx(Mode::kInference, pool);
+  return static_cast<double>(model.loss(ctx, batch).nll.host()[0]) /
+         static_cast<double>(batch.ids.size());
 }
 
 double held_out_loss(const TaskModel& model, const TrainingOptions& options, uint64_t seed,
                      size_t count, Pool& pool) {
   // No training counts as far as this.
   constexpr uint64_t kUnseen = uint64_t{1} << 40;
-  const TaskBatch batch = task_batch(options, seed, kUnseen, count);
-  Context ctx(Mode::kInference, pool);
-  return static_cast<double>(model.loss(ctx, batch).nll.host()[0]) /
-         static_cast<double>(batch.ids.size());
+  return mean_loss(model, task_batch(options, seed, kUnseen, count), pool);
 }
 
 TaskTraining::TaskTraining(TaskModel& model, const TrainingOptions& options, uint64_t seed,
@@ -134,6 +151,7 @@ TaskTraining::Step TaskTraining::step() {
   result.finite = std::isfinite(result.loss) && std::isfinite(result.grad_norm);
   if (result.finite) {
     optimizer_.update(gradient_.total(), result.grad_norm, schedule_.at(step_), step_, ctx_.pool());
+    ctx_.commit();
   } else {
     gradient_.clear(ctx_.pool());
   }

@@ -1,6 +1,7 @@
 // Small trainings, for claims that end in a curve of the loss. The task is generated: of a sentence
 // of symbols, drawn evenly, an encoder of rapt's own modules names one symbol at each position,
 //   reverse  y[i] = x[n - 1 - i]          sort  y = x in rising order
+//   echo     y[i] = x[i - 1] where x[i] is 1, else x[i]; the first symbol is 0, and no other one is
 // so that chance is ln(symbols) nats and 0 can be reached. A run is a function of its options and
 // seed alone: the same bits for any number of threads, so that several runs may share a pool, one a
 // task (train_all).
@@ -24,7 +25,7 @@
 
 namespace rapt::insight {
 
-enum class Task { kReverse, kSort };
+enum class Task { kReverse, kSort, kEcho };
 
 struct TrainingOptions {
   Task task = Task::kSort;
@@ -66,17 +67,20 @@ TaskBatch task_batch(const TrainingOptions& options, uint64_t seed, uint64_t fir
 // Embedding with sinusoidal positions, `layers` encoder layers, output projection.
 class TaskModel {
  public:
+  // Causal: no position sees those after it.
   TaskModel(const nn::LayerOptions& options, size_t layers, bool final_norm, size_t symbols,
-            uint64_t seed);
+            uint64_t seed, bool causal = false);
 
   ParameterSet& parameters() { return parameters_; }
   const ParameterSet& parameters() const { return parameters_; }
   const nn::Encoder& encoder() const { return *encoder_; }
+  bool causal() const { return causal_; }
   Var embed(Context& ctx, const TaskBatch& batch) const {
     return (*embedding_)(ctx, batch.ids, batch.sentences);
   }
   Var encode(Context& ctx, const TaskBatch& batch) const {
-    return (*encoder_)(ctx, embed(ctx, batch), batch.sentences, ops::Band::none());
+    const ops::Band band = causal_ ? ops::Band::causal_top_left() : ops::Band::none();
+    return (*encoder_)(ctx, embed(ctx, batch), batch.sentences, band);
   }
   // Sums over the rows of the batch; `y` is what encode() gave.
   ops::CrossEntropy loss(Context& ctx, const Var& y, const TaskBatch& batch) const {
@@ -88,6 +92,7 @@ class TaskModel {
 
  private:
   ParameterSet parameters_;
+  bool causal_;
   std::optional<nn::Embedding> embedding_;
   std::optional<nn::Encoder> encoder_;
   std::optional<nn::Output> output_;
@@ -98,7 +103,9 @@ class TaskModel {
 std::unique_ptr<TaskModel> residual_model(const TrainingOptions& options, Residual residual,
                                           size_t layers, uint64_t seed);
 
-// Nats a position, without an update, over sentences that training with `sentences` has not seen.
+// Nats a position of a batch, without an update …
+double mean_loss(const TaskModel& model, const TaskBatch& batch, Pool& pool);
+// … and of sentences that no training has seen.
 double held_out_loss(const TaskModel& model, const TrainingOptions& options, uint64_t seed,
                      size_t count, Pool& pool);
 
@@ -156,5 +163,7 @@ SmoothCurve smooth(const std::vector<double>& loss, size_t points = 60);
 namespace rapt {
 template <>
 inline constexpr auto kNames<insight::Task> =
-    names<insight::Task>({{insight::Task::kReverse, "reverse"}, {insight::Task::kSort, "sort"}});
+    names<insight::Task>({{insight::Task::kReverse, "reverse"},
+                          {insight::Task::kSort, "sort"},
+                          {insight::Task::kEcho, "echo"}});
 }  // namespace rapt

@@ -51,6 +51,22 @@ TEST(TaskBatch, AnswersAreTheSentenceBackwardsOrSorted) {
   }
 }
 
+TEST(TaskBatch, EchoRepeatsWhatStandsBeforeAOne) {
+  TrainingOptions o = tiny();
+  o.task = Task::kEcho;
+  o.length = 40;
+  const TaskBatch batch = task_batch(o, 1, 7, 1);
+  EXPECT_EQ(batch.ids[0], 0);
+  size_t ones = 0;
+  for (size_t i = 1; i < 40; ++i) {
+    EXPECT_GE(batch.ids[i], 1);
+    EXPECT_LT(batch.ids[i], 6);
+    EXPECT_EQ(batch.answers[i], batch.ids[i] == 1 ? batch.ids[i - 1] : batch.ids[i]);
+    ones += batch.ids[i] == 1 ? 1 : 0;
+  }
+  EXPECT_GT(ones, 0u);
+}
+
 TEST(TaskBatch, ASentenceDependsOnItsNumberAlone) {
   const TrainingOptions o = tiny();
   const TaskBatch three = task_batch(o, 1, 7, 3), one = task_batch(o, 1, 8, 1);
@@ -148,6 +164,21 @@ TEST(Curve, IsSmoothedByMeansOfWindows) {
   const SmoothCurve smoothed = smooth({1, 3, 5, 7, 9}, 3);
   EXPECT_THAT(smoothed.step, ElementsAre(1.5, 3.5, 5));
   EXPECT_THAT(smoothed.loss, ElementsAre(2, 6, 9));
+}
+
+TEST(TaskTraining, KeepsRunningStatistics) {
+  const TrainingOptions o = tiny();
+  nn::LayerOptions layer = o.layer();
+  layer.norm = NormKind::kBatch;
+  TaskModel model(layer, 1, true, o.symbols, 1);
+  Pool pool(1);
+  TaskTraining training(model, o, 1, pool);
+  training.step();
+  training.step();
+  ASSERT_FALSE(model.parameters().buffers().empty());
+  for (const auto& buffer : model.parameters().buffers()) {
+    if (buffer->name.ends_with("num_batches_tracked")) EXPECT_EQ(buffer->value.host()[0], 2);
+  }
 }
 
 }  // namespace

@@ -95,7 +95,9 @@ class Bench(ProgramTest):
         self.assertEqual({line["case"] for line in lines}, {"startup_version", "startup_decode_one_word"})
 
     def test_attention(self):
-        *lines, memory = self.bench("attention", "--tokens", 64, "--longest", 64)
+        growth, *lines, memory = self.bench("attention", "--tokens", 64, "--longest", 64)
+        self.assertEqual(growth["case"], "attention_memory")
+        self.assertLess(growth["extra_mb"], 4)
         self.assert_timed(lines, ["gflops", "peak_percent", "layout"])
         cases = {line["case"] for line in lines}
         for kind in ("dense", "causal", "key_mask", "dropout", "ragged"):

@@ -89,6 +89,11 @@ class Problem {
                  name + ", backward");
   }
 
+  double results_mb() const {  // of both passes
+    size_t floats = 0;
+    for (const Tensor& x : {out_, lse_, dq_, dk_, dv_}) floats += x.size();
+    return static_cast<double>(floats * sizeof(float)) / (1 << 20);
+  }
   double flops() const {  // forward
     double pairs = 0;
     for (const AttentionSequence& s : sequences_) pairs += 1.0 * s.queries * s.keys;
@@ -170,10 +175,28 @@ void measure_ragged(const Options& options, Pool& pool, Machine& machine) {
           machine);
 }
 
+// What both passes take beside their results: the scratch of the threads.
+void measure_memory(const Options& options, Pool& pool) {
+  const uint32_t t = options.longest >= 2048 ? 8192 : static_cast<uint32_t>(options.longest);
+  Problem problem({{t}, {t}}, 8, 64);
+  forget_peak_rss();
+  const double before = rss_mb();
+  problem.forward(pool);
+  problem.backward(pool);
+  emit({{"peer", "rapt"},
+        {"case", "attention_memory"},
+        {"threads", options.threads},
+        {"dtype", "float32"},
+        {"shape", {{"B", 1}, {"H", 8}, {"T", t}, {"D", 64}}},
+        {"results_mb", problem.results_mb()},
+        {"extra_mb", peak_rss_mb() - before}});
+}
+
 }  // namespace
 
 void run_attention(const Options& options) {
   Pool pool(options.threads);
+  measure_memory(options, pool);  // before anything else has grown the scratch
   Machine machine(pool);
   for (const uint32_t t : {32, 64, 128, 256, 512, 1024, 2048, 8192}) {
     if (t <= options.longest) measure_length(t, 64, options, pool, machine);

@@ -19,6 +19,7 @@ SHORT = {"similarity": ["--draws", 500], "variance": ["--draws", 200, "--longest
          "vanishing": ["--d-k", 16, "--draws", 50, "--layers", 1, "--steps", 2],
          "residual": ["--layers", 4, "--probe-sentences", 32, "--fit-steps", 20, "--trained-layers", 2, "--steps", 2],
          "depth": ["--depths", "1,2", "--steps", 2],
+         "feed-forward": ["--layer-d-model", 32, "--layer-d-ff", 64, "--repeats", 1, "--steps", 2],
          "normalization": ["--steps", 10, "--repeats", 1, "--set-sentences", 64, "--trained-layers", 1],
          "heads": ["--steps", 10, "--layers", 1], "sink": ["--steps", 10, "--layers", 1]}  # claims that take long, made short
 CLAIMS = [line.split()[0] for line in rapt("insight").stdout.splitlines()]

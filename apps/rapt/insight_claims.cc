@@ -5,6 +5,7 @@
 #include "rapt/insight/attention.h"
 #include "rapt/insight/depth.h"
 #include "rapt/insight/dice.h"
+#include "rapt/insight/feed_forward.h"
 #include "rapt/insight/heads.h"
 #include "rapt/insight/normalization.h"
 #include "rapt/insight/residual.h"
@@ -63,6 +64,7 @@ constexpr std::array kClaims = {
     ClaimEntry{insight::kResidual, experiment<insight::residual>},
     ClaimEntry{insight::kNormalization, experiment<insight::normalization>},
     ClaimEntry{insight::kDepth, experiment<insight::depth>},
+    ClaimEntry{insight::kFeedForward, experiment<insight::feed_forward>},
     ClaimEntry{insight::kHeads, experiment<insight::heads>},
     ClaimEntry{insight::kSink, experiment<insight::sink>},
 };

@@ -30,7 +30,7 @@ class Guide(unittest.TestCase):
         cls.help = {name: flags_of(rapt(name, "--help").stdout) for name in names}
         claims = re.findall(r"^  (\S+)", rapt("insight").stdout, re.MULTILINE)
         cls.help["insight"] |= set.union(
-            *(flags_of(rapt("insight", name, "--help").stdout) for name in ["all", "check", *claims]))
+            *(flags_of(rapt("insight", name, "--help").stdout) for name in ["all", "check", "report", *claims]))
 
     def test_every_command_is_there(self):
         self.assertGreaterEqual(set(self.help), {"train", "decode", "score", "eval", "average",

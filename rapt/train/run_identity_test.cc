@@ -39,7 +39,7 @@ TEST(RunIdentity, EveryOptionOfTheIdentityIsInItAndNamedWhenItChanges) {
     value = old;
     ++fields;
   });
-  EXPECT_EQ(fields, 20u);
+  EXPECT_EQ(fields, 21u);
   EXPECT_THAT(differences(identity({}), identity(changed)), IsEmpty());
 }
 

@@ -16,6 +16,7 @@
 
 #include "rapt/kernels/activation-inl.h"
 #include "rapt/kernels/gemm_pack-inl.h"
+#include "rapt/kernels/prefetch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rapt::kernels::HWY_NAMESPACE {
@@ -98,7 +99,7 @@ HWY_INLINE void finish_tile(const float* HWY_RESTRICT tile, size_t rows, size_t 
 // Rows `rows` of C(:, cols) for the block [k0, k0 + kc). `in` is at the first row and column.
 template <class Epilogue>
 void multiply_rows(const Operation& g, Range rows, Range cols, size_t k0, size_t kc, Operands in,
-                   const Epilogue& epilogue, float* tile) {
+                   const Epilogue& epilogue, float* tile, StripPrefetch& ahead) {
   const bool last = k0 + kc >= g.k, add = k0 > 0 || g.accumulate;
   // Nothing to do after the dot products: the micro-kernel writes to C, not to `tile`.
   const bool plain = !add && g.alpha == 1.0f && (!last || std::is_same_v<Epilogue, Identity>);
@@ -115,6 +116,8 @@ void multiply_rows(const Operation& g, Range rows, Range cols, size_t k0, size_t
     float* c = g.c + rows.begin * g.ldc + j;
     in.b = b + offset / kPanel * in.b_panel + offset % kPanel;
     const bool in_place = plain && n == width;
+    ahead.step();
+    for (size_t i = 0; i < count; ++i) prefetch(c + i * g.ldc, n);
     kTiles[count - 1][hwy::Num0BitsBelowLS1Bit_Nonzero64(vectors)](kc, in, in_place ? c : tile,
                                                                    in_place ? g.ldc : width);
     if (!in_place) {
@@ -159,6 +162,11 @@ HWY_INLINE Operands operands_b(const Operation& g, Range cols, size_t k0, size_t
   return in;
 }
 
+// kTN: row panels of op(A) that are packed at once.
+constexpr size_t panels_a_group(const GemmBlocks& blocks) {
+  return std::clamp<size_t>(blocks.rows / kRows, 1, kMaxGroup);
+}
+
 // Points `in` at row panel p of op(A), k in [k0, k0 + kc): in place, or packed first.
 HWY_INLINE void set_operand_a(const Operation& g, const RowPanels& panels, size_t p, size_t k0,
                               size_t kc, const GemmBlocks& blocks, float* scratch, Operands& in) {
@@ -177,7 +185,7 @@ HWY_INLINE void set_operand_a(const Operation& g, const RowPanels& panels, size_
     in.a_row = 1, in.a_col = g.lda;
     return;
   }
-  const size_t group = std::clamp<size_t>(blocks.rows / kRows, 1, kMaxGroup);
+  const size_t group = panels_a_group(blocks);
   const size_t first = p / group * group;
   if (p == first) {
     pack_a_transposed(g.a + k0 * g.lda, g.lda, g.m, panels, first,
@@ -185,6 +193,21 @@ HWY_INLINE void set_operand_a(const Operation& g, const RowPanels& panels, size_
   }
   in.a = scratch + (p - first) * packed_a_stride(kc);
   in.a_row = 1, in.a_col = kPackedRows;
+}
+
+// The rows of A behind row panel p: those of the next panel, or of all that are packed next.
+HWY_INLINE Strip rows_after(const Operation& g, const RowPanels& panels, size_t p, size_t k0,
+                            size_t kc, const GemmBlocks& blocks) {
+  if (g.op != Op::kTN) {
+    if (p + 1 == panels.count) return {};
+    const size_t first = panels.begin(p + 1), last = panels.begin(p + 2);
+    return {g.a + first * g.lda + k0, g.lda, last - first, kc};
+  }
+  const size_t group = panels_a_group(blocks), next = p / group * group + group;
+  if (!blocks.pack_a || next >= panels.count) return {};
+  const size_t first = panels.begin(next),
+               last = panels.begin(std::min(next + group, panels.count));
+  return {g.a + k0 * g.lda + first, g.lda, kc, last - first};
 }
 
 // C(rows, cols).
@@ -202,10 +225,17 @@ void multiply(const Operation& g, Range rows, Range cols, const GemmBlocks& bloc
     for (size_t k0 = 0; k0 < g.k || k0 == 0; k0 += kc_max) {
       const size_t kc = std::min(kc_max, g.k - k0);
       Operands in = operands_b(g, block, k0, kc, direct, scratch.b);
+      // A step of `ahead` is a tile.
+      const size_t tiles = ceil_div(block.size(), kPanel);
+      const size_t panels_ahead = g.op == Op::kTN ? panels_a_group(blocks) : 1;
+      StripPrefetch ahead(0);
       for (size_t p = 0; p < panels.count; ++p) {
+        if (p % panels_ahead == 0) {
+          ahead = StripPrefetch(rows_after(g, panels, p, k0, kc, blocks), panels_ahead * tiles);
+        }
         set_operand_a(g, panels, p, k0, kc, blocks, scratch.a, in);
         multiply_rows(g, {panels.begin(p), panels.begin(p + 1)}, block, k0, kc, in, epilogue,
-                      scratch.tile);
+                      scratch.tile, ahead);
       }
     }
   }

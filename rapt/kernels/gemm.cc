@@ -74,7 +74,7 @@ GemmBlocks choose_blocks(const Gemm& g, const GemmTuning& tuning, bool packed) {
   GemmBlocks blocks{};
   blocks.columns = tuning.columns != 0 ? tuning.columns : tn ? 512 : g.m() <= 128 ? 64 : 256;
   blocks.columns = std::min(blocks.columns, ceil_div(g.n(), PackedB::kWidth) * PackedB::kWidth);
-  blocks.rows = tuning.rows != 0 ? tuning.rows : 224;
+  blocks.rows = tuning.rows != 0 ? tuning.rows : 112;
   blocks.direct = !packed && g.op != Op::kNT && (short_rows || g.m() <= direct_below);
   blocks.pack_a = tuning.pack_a >= 0 ? tuning.pack_a != 0
                   : tn               ? g.a.stride() > 256

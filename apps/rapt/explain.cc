@@ -151,6 +151,8 @@ int explain_main(const Arguments& arguments) {
   UnknownSymbols unknown;
   const Example example = example_of(model, o, pool, unknown);
   const std::string warning = unknown.warning("--input and --output");
+  check(unknown.count() < example.source.size() + example.target.size(), warning,
+        "; the model knows none of them, expected text such as it was trained on");
   if (!warning.empty()) std::cerr << "rapt: " << warning << '\n';
   const AttentionMaps maps = attention_maps(model, example, pool);
   const std::string answer = model.text.target().decode(example.target);

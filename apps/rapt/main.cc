@@ -49,11 +49,12 @@ int fail(const std::string& message, int code) {
   return code;
 }
 
-// CLI11's codes become 2.
-int parse_error(const Command& command, const CLI::ParseError& e) {
-  return fail(
-      concat(command.name, ": ", e.what(), "\n`rapt ", command.name, " --help` lists the options."),
-      kMistake);
+// CLI11's codes become 2. Commands of commands have options of their own: "insight variance".
+int parse_error(const Command& command, const Arguments& arguments, const CLI::ParseError& e) {
+  const bool inner = command.name == "insight" && !arguments.empty() && arguments[0][0] != '-';
+  const std::string name = concat(command.name, inner ? " " + arguments[0] : "");
+  return fail(concat(name, ": ", e.what(), "; `rapt ", name, " --help` lists the options"),
+              kMistake);
 }
 
 int run(const Command& command, const Arguments& arguments) {
@@ -62,7 +63,7 @@ int run(const Command& command, const Arguments& arguments) {
     flush();
     return code;
   } catch (const CLI::ParseError& e) {
-    return parse_error(command, e);
+    return parse_error(command, arguments, e);
   } catch (const ClosedPipe&) {
     return kClosedPipe;
   } catch (const InvalidArgument& e) {

@@ -161,6 +161,12 @@ bool parse_train(const Arguments& arguments, TrainArguments& a) {
           {"dropout_attention", &c.dropout_attention},
           {"dropout_activation", &c.dropout_activation},
           {"dropout_residual", &c.dropout_residual}});
+  // Left out, these follow from others; a size of 0 that is asked for is a mistake.
+  for (const auto& [name, size] :
+       {std::pair("d_k", c.d_k), {"d_v", c.d_v}, {"d_ff", c.d_ff}, {"kv_heads", c.kv_heads}}) {
+    check(size > 0 || !given(app, name), name,
+          " is 0, expected at least 1; leave it out for its default");
+  }
   c.d_ff = c.inner_width();  // config.json holds the number
   if (!c.has_encoder()) c.encoder_layers = 0;
   if (!c.has_encoder() && app.get_option("--max-positions")->count() == 0) {

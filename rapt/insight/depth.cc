@@ -178,7 +178,7 @@ Result depth(const DepthOptions& o, const Setting& setting) {
     if (run.residual != Residual::kPost) continue;
     if (good) trains = run.layers;
     post += concat(post.empty() ? "" : ", ", end(run), setting.say(" with ", "("), run.layers,
-                   setting.say(" layers", "층)"));
+                   setting.say(run.layers == 1 ? " layer" : " layers", "층)"));
   }
   for (const Run& run : runs) {
     if (run.layers != deepest || run.residual == Residual::kPost) continue;

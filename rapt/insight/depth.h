@@ -13,12 +13,13 @@ inline constexpr Claim kDepth = {
 
 struct DepthOptions {
   std::string depths = "6,24";
-  std::string residuals = "none,plain,post,pre,branch,deepnorm";
+  std::string residuals = "none,post,pre,deepnorm";
   TrainingOptions training = {};
 
   static DepthOptions full() {
     DepthOptions o;
     o.depths = "6,24,100,200";
+    o.residuals = "none,plain,post,pre,branch,deepnorm";
     return o;
   }
 

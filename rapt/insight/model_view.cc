@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "rapt/base/scalar_math.h"
@@ -29,7 +30,7 @@ class HeadSums {
     if (seen < 2) return;
     double mean = 0, square = 0, entropy = 0, mass = 0, most = 0, n = 0;
     for (const float weight : weights) {
-      if (weight == 0) continue;
+      if (weight == 0) continue;  // hidden, or underflowed
       const auto w = static_cast<double>(weight);
       const double score = scalar::log(w);
       n += 1;
@@ -40,7 +41,11 @@ class HeadSums {
       most = std::max(most, w);
     }
     if (mass == 0) return;  // all on the sink
-    mean /= n;
+    const double underflowed = static_cast<double>(seen) - n;
+    const double least = scalar::log(std::numeric_limits<float>::min());
+    n += underflowed;
+    mean = (mean + underflowed * least) / n;
+    square += underflowed * least * least;
     double unscaled = 0;  // sum of (w / most)^sqrt(d_k)
     for (const float weight : weights) {
       if (weight != 0) {

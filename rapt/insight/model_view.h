@@ -12,8 +12,8 @@
 namespace rapt::insight {
 
 // Means over queries that see at least two keys. A query's scores s_j are known from its weights up
-// to a constant, which changes nothing: ln w_j = s_j - ln sum exp s. (Keys whose weight underflows,
-// 87 below the greatest, are left out of the variance.)
+// to a constant, which changes nothing: ln w_j = s_j - ln sum exp s. (A weight that underflows, of a
+// score more than 87 below the greatest, counts as the least float.)
 struct HeadView {
   double variance = 0;   // of a query's scores over its keys, after scaling, masks and positions
   double effective = 0;  // exp(entropy) / keys seen: 1 when attention is even

@@ -78,9 +78,16 @@ Json report_json(const ReportSubject& subject, const ModelView& view) {
   for (const ReportSection& section : report_sections(view, Language::kEnglish)) {
     if (section.alarming) calls.push_back(section.key);
   }
-  return {{"model", subject.model},       {"data", subject.data},     {"sentences", view.sentences},
-          {"left_out", subject.left_out}, {"tokens", view.tokens},    {"loss", number(view.loss)},
-          {"attention", attention},       {"sub_layers", sub_layers}, {"calls_for_action", calls}};
+  return {{"model", subject.model},
+          {"data", subject.data},
+          {"sentences", view.sentences},
+          {"left_out", subject.left_out},
+          {"tokens", view.tokens},
+          {"loss", number(view.loss)},
+          {"attention", attention},
+          {"sub_layers", sub_layers},
+          {"experts", to_json(view.experts)},
+          {"calls_for_action", calls}};
 }
 
 }  // namespace rapt::insight

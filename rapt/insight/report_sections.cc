@@ -10,8 +10,8 @@ namespace {
 using Kind = AttentionMap::Kind;
 
 // Beyond these a section calls for action. They are rules of thumb, not laws: at a score variance of
-// 30 a query of 10 keys puts over 0.99 on one of them in half of the draws (`rapt insight
-// saturation`).
+// 30 a query of 10 keys puts over 0.99 on one of them in a fifth of the draws
+// (`rapt insight saturation --d-k 30`).
 constexpr double kMostVariance = 30, kMostSaturated = 0.9, kMostFirst = 0.5;
 constexpr double kLeastLoad = 0.1;  // of an even share
 constexpr double kMostGradientRatio = 100, kMostSpike = 50;
@@ -91,6 +91,7 @@ class Writer {
     return figure;
   }
 
+  bool measured(double HeadView::*what) const { return std::isfinite(over_heads(what).high); }
   Spread over_heads(double HeadView::*what) const {
     Spread spread;
     for (const AttentionView& attention : view_.attention) {
@@ -347,10 +348,13 @@ class Writer {
 
 std::vector<ReportSection> report_sections(const ModelView& view, Language language) {
   const Writer w(view, language);
-  std::vector<ReportSection> sections = {w.variance(), w.entropy(), w.saturated()};
-  if (view.scaled) sections.push_back(w.unscaled());
-  sections.push_back(w.first());
-  if (view.has_sink) sections.push_back(w.sink());
+  std::vector<ReportSection> sections;
+  if (w.measured(&HeadView::variance)) {  // else no query sees two keys
+    sections = {w.variance(), w.entropy(), w.saturated()};
+    if (view.scaled) sections.push_back(w.unscaled());
+    if (w.measured(&HeadView::first)) sections.push_back(w.first());
+    if (view.has_sink) sections.push_back(w.sink());
+  }
   sections.push_back(w.gradient());
   sections.push_back(w.activations());
   sections.push_back(w.branches());

@@ -165,6 +165,33 @@ TEST(Report, ShowsTheLoadOfExperts) {
     EXPECT_NEAR(std::accumulate(use.load.begin(), use.load.end(), 0.0), 1, 1e-6);
   }
   EXPECT_EQ(report_sections(v, Language::kEnglish).back().key, "experts");
+  EXPECT_EQ(report_json({"m", "d"}, v)["experts"].size(), 4U);
+}
+
+TEST(Report, LeavesOutWhatShortTextsDoNotShow) {
+  const Model model = testing::tiny_text_model();
+  const auto keys_of = [&](const char* text) {
+    const Example example = {0, {}, model.text.target().encode(text, 0, nullptr)};
+    std::vector<std::string> keys;
+    for (const auto& s : report_sections(view(model, {&example, 1}), Language::kEnglish)) {
+      keys.push_back(s.key);
+      EXPECT_EQ(s.met.find("inf"), std::string::npos) << s.met;
+    }
+    return keys;
+  };
+  using ::testing::Contains;
+  using ::testing::Not;
+  EXPECT_THAT(keys_of("xyzz"), Contains("first"));
+  EXPECT_THAT(keys_of("x"), Not(Contains("first")));  // two rows: no query sees four keys
+  EXPECT_THAT(keys_of("x"), Contains("variance"));
+}
+
+// A head whose weights are all 0 but one has a great variance, not none.
+TEST(ModelView, WeightsThatUnderflowCount) {
+  Model model = testing::tiny_pairs_model();
+  scale_queries_and_keys(model, 300);
+  const ModelView v = view(model, pairs(model));
+  for (const HeadView& head : v.attention[0].heads) EXPECT_GT(head.variance, 100);
 }
 
 TEST(Report, ShowsTheLearnedSinkWhereThereIsOne) {

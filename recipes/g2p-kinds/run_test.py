@@ -45,8 +45,9 @@ class Kinds(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         page = self.folder / "out" / "training-kinds.md"
         first = page.read_text()
-        self.assertEqual(first.count("\n| `--norm batch` | "), 1)
-        self.assertEqual(first.count("\n| none: "), 1)
+        self.assertEqual(first.count("\n|---"), 1)  # one table
+        self.assertEqual(first.count("\n| Base | none: "), 1)
+        self.assertEqual(first.count("\n| Norm | `--norm batch` | "), 1)
         result = self.folder / "out" / "norm-batch" / "result.json"
         found = json.loads(result.read_text())
         self.assertEqual(set(found["test"]), {"wer", "per"})

@@ -34,6 +34,8 @@ Example example_of(const Model& model, const Options& o, Pool& pool, UnknownSymb
   check_option_text("--input", o.input);
   check_option_text("--output", o.output);
   if (!model.text.has_source()) {
+    check(!o.has_output,
+          "--output belongs to a model of pairs; a decoder-only model reads --input");
     e.target = model.text.target().encode_text(o.input, &unknown);
     check(!e.target.empty(), "--input is empty, expected a text to look into");
     return e;

@@ -107,7 +107,9 @@ void InsightOptions::add_to(CommandLine& app) {
                  "columns in the terminal, pixels of a picture; 0: as wide as it needs")
       ->check(in_range({0, 20000}))
       ->capture_default_str();
-  app.add_option("--seed", seed, "of everything random")->capture_default_str();
+  app.add_option("--seed", seed, "of everything random")
+      ->check(in_range({0, 9e15}))
+      ->capture_default_str();
   app.add_flag("--full", full, "the sizes of the page's figure, which take longer");
   app.add_threads(threads);
 }

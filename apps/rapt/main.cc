@@ -79,6 +79,7 @@ int run(const Command& command, const Arguments& arguments) {
 
 int main_of(const Arguments& arguments) {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a write then fails with EFBIG, and what it left is removed
   if (arguments.empty()) {
     print_usage(std::cerr);
     return kMistake;

@@ -25,6 +25,13 @@ std::optional<AttentionPlace> attention_place(std::string_view watched) {
   return AttentionPlace{kind, std::stoul(std::string(watched.substr(at)))};
 }
 
+SeenKeys keys_seen(Kind kind, size_t window, size_t i, size_t keys) {
+  if (kind == Kind::kCross) return {0, keys};
+  const size_t first = window == 0 || i < window ? 0 : i - window;
+  const size_t after = kind == Kind::kDecoder ? 0 : window == 0 ? keys : window;
+  return {first, std::min(keys, i + after + 1) - first};
+}
+
 AttentionMaps attention_maps(const Model& model, const Example& example, Pool& pool) {
   const size_t most = model.transformer.config().max_positions;
   check(example.source.size() < most && example.target.size() < most, "the input has ",
@@ -33,6 +40,7 @@ AttentionMaps attention_maps(const Model& model, const Example& example, Pool& p
   const Shard shard = make_shard({&example, 1}, model.text);
   AttentionMaps result;
   result.sink = model.transformer.config().attention_sink;
+  result.window = model.transformer.config().window;
   if (model.text.has_source()) result.source = symbols(model.text.source(), shard.source_ids);
   result.target = symbols(model.text.target(), shard.target_in);
 

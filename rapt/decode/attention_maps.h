@@ -15,10 +15,18 @@ struct AttentionMap {
   std::vector<double> weights;  // [queries, keys]; each row and the head's sink sum to 1
 };
 
+// The keys that query i of self-attention sees through a window (0: none), of `keys`; all in cross
+// attention.
+struct SeenKeys {
+  size_t first, count;
+};
+SeenKeys keys_seen(AttentionMap::Kind kind, size_t window, size_t i, size_t keys);
+
 struct AttentionMaps {
   std::vector<std::string> source, target;  // symbols on the axes; target as the decoder reads it
   std::vector<AttentionMap> maps;           // encoder, decoder, cross; layer by layer, head by head
   bool sink = false;                        // the heads have sinks
+  size_t window = 0;                        // of self-attention; 0: none
   const std::vector<std::string>& queries(AttentionMap::Kind kind) const {
     return kind == AttentionMap::Kind::kEncoder ? source : target;
   }

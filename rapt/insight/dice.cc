@@ -187,22 +187,22 @@ Result dice(const DiceOptions& o, const Setting& setting) {
                      single.variance_interval().contains(one.variance);
   result.tables = {std::move(table)};
   result.verdict = holds ? Verdict::kHolds : Verdict::kFails;
+  const bool met = least == sum.low || greatest == sum.high;
   result.sentence =
       say(concat("the range is ", show(sum.width()), " wide instead of ", show(one.width()),
                  ", the variance ", show(measured.variance), " instead of ", show(single.variance),
                  " (× ", show(measured.variance / single.variance, 3),
                  "), the standard deviation × ", show(measured.deviation() / single.deviation(), 3),
-                 ". The ends of the range are not met, "
-                 "though: ",
-                 o.draws, " sums lay between ", show(least), " and ", show(greatest),
+                 met ? ". " : ". The ends of the range are not met, though: ", o.draws,
+                 " sums lay between ", show(least), " and ", show(greatest),
                  ", and 99.9 % lie within ", show(centre.low), " … ", show(centre.high), "."),
           concat("범위의 폭은 ", show(one.width()), "에서 ", show(sum.width()), "으로, 분산은 ",
                  show(single.variance), "에서 ", show(measured.variance), "로(",
                  show(measured.variance / single.variance, 3), "배), 표준편차는 ",
                  show(measured.deviation() / single.deviation(), 3),
-                 "배로 커진다. 다만 범위의 양 끝은 나오지 않았다. ", o.draws, "번의 합은 ",
-                 show(least), "~", show(greatest), "에 있었고, 99.9%는 ", show(centre.low), "~",
-                 show(centre.high), " 안에 있다."));
+                 met ? "배로 커진다. " : "배로 커진다. 다만 범위의 양 끝은 나오지 않았다. ",
+                 o.draws, "번의 합은 ", show(least), "~", show(greatest), "에 있었고, 99.9%는 ",
+                 show(centre.low), "~", show(centre.high), " 안에 있다."));
   return result;
 }
 

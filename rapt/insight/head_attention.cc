@@ -43,6 +43,8 @@ Example example_of(const Model& model, const std::string& text, const std::strin
   return e;
 }
 
+constexpr double kRounding = 1e-5;  // of a row of weights in float
+
 // Calls f(row, visible keys) for each query of a map.
 template <class F>
 void for_each_query(const AttentionMap& map, const AttentionMaps& text, const F& f) {
@@ -63,12 +65,13 @@ void add(HeadLook& look, const AttentionMap& map, const AttentionMaps& text) {
     double all = 0;
     for (const double w : p) all += w;
     look.queries += 1;
-    look.sink += 1 - all;
+    look.sink += 1 - all > kRounding ? 1 - all : 0;
     look.effective_keys += scalar::exp(entropy(p));
-    if (p.size() == 1) return;
+    const SeenKeys seen = keys_seen(map.kind, text.window, q, p.size());
+    if (seen.count == 1 || seen.first > 0) return;
     look.several += 1;
     look.first_of_several += p[0];
-    look.even_share += 1 / static_cast<double>(p.size());
+    look.even_share += 1 / static_cast<double>(seen.count);
   });
 }
 

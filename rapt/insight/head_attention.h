@@ -46,7 +46,7 @@ struct HeadLook {
   std::array<double, kPlaces> weight = {};  // means over all queries
   double effective_keys = 0;                // exp(entropy)
   double sink = 0;                          // weight that the sink's logit took
-  // Over the queries that see several keys: weight of the first key, and the share 1 / keys that it
+  // Over the queries that see several keys, the first among them: weight of the first key, and the share 1 / keys that it
   // would have if all had the same.
   double several = 0, first_of_several = 0, even_share = 0;
 

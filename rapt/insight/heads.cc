@@ -131,6 +131,7 @@ plot::Figure figure_of(const Seen& seen, const Setting& s) {
 Result heads(const HeadsOptions& o, const Setting& setting) {
   o.text.validate();
   o.training.validate();
+  check(o.training.length > 1, "--length is 1, expected at least 2: one position has no other");
   const Seen seen = look(o, setting);
   check(!seen.distances.empty(), "the model has one head in each layer, and nothing to compare");
 

@@ -48,6 +48,25 @@ TEST(HeadLooks, OfADecoderCountVisibleKeysAndTheSink) {
   EXPECT_DOUBLE_EQ(looks[0].weight[kNext], 0);
 }
 
+TEST(HeadLooks, CountNoKeysBeyondTheWindow) {
+  EXPECT_EQ(keys_seen(Kind::kDecoder, 0, 4, 9).count, 5U);
+  EXPECT_EQ(keys_seen(Kind::kDecoder, 3, 4, 9).first, 1U);
+  EXPECT_EQ(keys_seen(Kind::kDecoder, 3, 4, 9).count, 4U);
+  EXPECT_EQ(keys_seen(Kind::kEncoder, 0, 4, 9).count, 9U);
+  EXPECT_EQ(keys_seen(Kind::kEncoder, 2, 4, 9).count, 5U);
+  EXPECT_EQ(keys_seen(Kind::kEncoder, 2, 8, 9).count, 3U);
+  EXPECT_EQ(keys_seen(Kind::kCross, 2, 8, 9).count, 9U);
+
+  AttentionMaps text;
+  text.target = {"a", "b", "c"};
+  text.window = 1;
+  text.maps = {{Kind::kDecoder, 0, 0, {1, 0, 0, 0.25, 0.75, 0, 0, 0.5, 0.5}}};
+  const std::vector<HeadLook> looks = looks_of({text});
+  EXPECT_DOUBLE_EQ(looks[0].several, 1);  // the third query does not see the first key
+  EXPECT_DOUBLE_EQ(looks[0].first_of_several, 0.25);
+  EXPECT_DOUBLE_EQ(looks[0].even_share, 0.5);
+}
+
 TEST(HeadDistances, AreTheWeightThatLiesElsewhere) {
   const std::vector<double> same = {1, 0, 0, 1}, other = {0, 1, 0, 1};
   const auto distances = distances_of({text_of(

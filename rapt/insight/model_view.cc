@@ -13,14 +13,6 @@ namespace {
 
 using Kind = AttentionMap::Kind;
 
-// How many keys a query at position i sees, of `keys`.
-size_t keys_seen(Kind kind, const ModelConfig& config, size_t i, size_t keys) {
-  if (kind == Kind::kCross) return keys;
-  const size_t window = config.window == 0 ? keys : config.window;
-  const size_t before = std::min(i, window);
-  return kind == Kind::kDecoder ? before + 1 : before + std::min(keys - i, window + 1);
-}
-
 // Adds up what HeadView holds the means of.
 class HeadSums {
  public:
@@ -171,10 +163,8 @@ class Observer {
     const size_t queries = weights.cols() / keys;
     for (size_t h = 0; h < heads.size(); ++h) {
       for (size_t i = 0; i < queries; ++i) {
-        const bool sees_first =
-            place.kind == Kind::kCross || config_.window == 0 || i <= config_.window;
-        heads[h].add(weights.matrix().row(h).subspan(i * keys, keys),
-                     keys_seen(place.kind, config_, i, keys), sees_first);
+        const SeenKeys seen = keys_seen(place.kind, config_.window, i, keys);
+        heads[h].add(weights.matrix().row(h).subspan(i * keys, keys), seen.count, seen.first == 0);
       }
     }
   }

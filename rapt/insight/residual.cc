@@ -147,6 +147,7 @@ void conclude(Result& result, const Measurements& m, const ResidualOptions& o, c
 
 Result residual(const ResidualOptions& o, const Setting& s) {
   o.training.validate();
+  check(o.training.length > 1, "--length is 1, expected at least 2: one position has no other");
   const Measurements m = measure(o, s);
   Result result;
   result.figure = {.title = s.say("Residual connections", "잔차 연결"),

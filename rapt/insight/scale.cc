@@ -13,8 +13,8 @@ double scale_of(const std::string& scale, size_t d_k) {
   double value = 0;
   const char* const end = scale.data() + scale.size();
   const auto [stop, error] = std::from_chars(scale.data(), end, value);
-  check(error == std::errc() && stop == end && std::isfinite(value) && value > 0, "--scale is '",
-        scale, "', expected sqrt, none or a positive number");
+  check(error == std::errc() && stop == end && value > 0 && value <= 1e6, "--scale is '", scale,
+        "', expected sqrt, none or a positive number up to 1e6");
   return value;
 }
 

@@ -154,17 +154,21 @@ Result similarity(const SimilarityOptions& o, const Setting& setting) {
                    : equal == 100               ? Verdict::kHolds
                                                 : Verdict::kFails;
   const std::string at_60 = show(result.numbers[3].second), at_0 = show(result.numbers[4].second);
+  const bool when = result.verdict == Verdict::kHoldsWhen;
+  const bool beats = o.longest / 2 > 1;  // cos 60°
   result.sentence = say(
-      concat("the vectors have equal lengths: then the greater dot product belongs to the smaller "
-             "angle in ",
-             show(equal), " % of the draws; with keys of length ", spread_name, " in ",
-             show(spread), " %, since a key of length ", show(o.longest), " at 60 degrees (q·k = ",
-             at_60, ") can beat one of length 1 at 0 degrees (q·k = ", at_0, ")."),
-      concat("벡터의 길이가 같을 때이다. 그때는 표본의 ", show(equal),
+      concat(when ? "the vectors have equal lengths: then " : "with equal lengths ",
+             "the greater dot product belongs to the smaller angle in ", show(equal),
+             " % of the draws; with keys of length ", spread_name, " in ", show(spread), " %",
+             beats ? concat(", since a key of length ", show(o.longest), " at 60 degrees (q·k = ",
+                            at_60, ") can beat one of length 1 at 0 degrees (q·k = ", at_0, ").")
+                   : "."),
+      concat(when ? "벡터의 길이가 같을 때이다. 그때는" : "길이가 같으면", " 표본의 ", show(equal),
              "%에서 내적이 큰 쪽의 각도가 더 작다. 키의 길이가 ", spread_name,
-             "로 다르면 그 비율은 ", show(spread), "%로 줄어든다. 길이 ", show(o.longest),
-             ", 각도 60도인 키의 내적(", at_60, ")이 길이 1, 각도 0도인 키의 내적(", at_0,
-             ")보다 클 수 있기 때문이다."));
+             "로 다르면 그 비율은 ", show(spread), "%이다.",
+             beats ? concat(" 길이 ", show(o.longest), ", 각도 60도인 키의 내적(", at_60,
+                            ")이 길이 1, 각도 0도인 키의 내적(", at_0, ")보다 클 수 있기 때문이다.")
+                   : ""));
   return result;
 }
 

@@ -166,7 +166,8 @@ bool takes_over(const Gathering& g) {
 
 Verdict verdict_of(const Seen& seen) {
   if (seen.sinks.front()) {
-    return takes_over(seen.models.front()) ? Verdict::kHolds : Verdict::kFails;
+    // That the first token gathers without it, such a model cannot show.
+    return takes_over(seen.models.front()) ? Verdict::kHoldsWhen : Verdict::kFails;
   }
   const Gathering& without = seen.models.front();
   if (without.gathering() == 0) return Verdict::kFails;
@@ -181,6 +182,7 @@ Verdict verdict_of(const Seen& seen) {
 Result sink(const SinkOptions& o, const Setting& setting) {
   o.text.validate();
   o.training.validate();
+  check(o.training.length > 1, "--length is 1, expected at least 2: one position has no other");
   const Seen seen = look(o, setting);
   Result result;
   result.figure = figure_of(seen, setting);
@@ -208,11 +210,15 @@ Result sink(const SinkOptions& o, const Setting& setting) {
   result.verdict = verdict_of(seen);
   const bool partly = result.verdict == Verdict::kHoldsWhen;
   const Gathering& first = seen.models.front();
-  result.sentence = partly ? setting.say(concat("it is said of ", first.gathering(), " of ",
-                                                first.layers.size(), " layers: ", facts, "."),
-                                         concat("층 ", first.layers.size(), "개 중 ",
-                                                first.gathering(), "개에서만 그렇다. ", facts, "."))
-                           : facts + ".";
+  const bool half = partly && seen.sinks.front();
+  result.sentence = half ? setting.say(concat("it is said of the logit alone: ", facts, "."),
+                                       concat("로짓에 대해서만 그렇다. ", facts, "."))
+                    : partly
+                        ? setting.say(concat("it is said of ", first.gathering(), " of ",
+                                             first.layers.size(), " layers: ", facts, "."),
+                                      concat("층 ", first.layers.size(), "개 중 ",
+                                             first.gathering(), "개에서만 그렇다. ", facts, "."))
+                        : facts + ".";
   return result;
 }
 

@@ -6,21 +6,14 @@
 
 #include "rapt/kernels/activation_dropout_ref.h"
 #include "rapt/kernels/dropout_ref.h"
+#include "rapt/ops/activations_test.h"
 #include "rapt/testing/everywhere.h"
 
 namespace rapt {
 namespace {
 
-using kernels::Activation;
 using ::testing::ThrowsMessage;
 using namespace testing;
-
-constexpr Activation kAll[] = {Activation::kNone,     Activation::kRelu, Activation::kGelu,
-                               Activation::kGeluTanh, Activation::kSilu, Activation::kSigmoid};
-constexpr size_t kRows = 70;
-const Dropout kDropout{0.3, 99};
-
-Lengths sentences() { return Lengths({{3, 30, 0}, {4, 40, 7}}); }
 
 auto plain(Activation activation) {
   return [=](Context& ctx, const Var& x) { return ops::activate(ctx, x, activation); };

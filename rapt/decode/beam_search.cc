@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "rapt/decode/live_set.h"
@@ -37,20 +36,6 @@ class TopCandidates {
   std::vector<Candidate> best_;
 };
 
-// The largest of x that is a number; -infinity if there is none. Lane by lane, as compilers like it.
-float maximum(std::span<const float> x) {
-  std::array<float, 16> top;
-  top.fill(-std::numeric_limits<float>::infinity());
-  size_t i = 0;
-  for (; i + top.size() <= x.size(); i += top.size()) {
-    for (size_t lane = 0; lane < top.size(); ++lane) {
-      top[lane] = x[i + lane] > top[lane] ? x[i + lane] : top[lane];
-    }
-  }
-  for (; i < x.size(); ++i) top[0] = std::max(top[0], x[i]);
-  return *std::ranges::max_element(top);
-}
-
 class BeamSearch {
  public:
   BeamSearch(Context& ctx, const Transformer& model, const VocabularyFilter& filter,
@@ -63,13 +48,13 @@ class BeamSearch {
   std::vector<std::vector<Hypothesis>> run() {
     LiveSet live(ctx_, model_, filter_, sentences_, limits_, options_.beam);
     while (!live.empty()) {
-      const Tensor log_p = live.step();
+      const ops::LogProbabilities log_p = live.step();
       std::vector<uint32_t> parents;
       std::vector<Live> children;
       for (size_t begin = 0, end; begin < live.size(); begin = end) {
         end = begin;
         while (end < live.size() && live[end].sentence == live[begin].sentence) ++end;
-        extend(live, begin, end, log_p.matrix(), parents, children);
+        extend(live, begin, end, log_p, parents, children);
       }
       live.advance(parents, std::move(children));
     }
@@ -77,10 +62,8 @@ class BeamSearch {
   }
 
  private:
-  static constexpr size_t kBlock = 128;  // of symbols: most blocks hold no candidate
-
   // One step of one sentence, hypotheses [begin, end).
-  void extend(const LiveSet& live, size_t begin, size_t end, MatrixView<const float> log_p,
+  void extend(const LiveSet& live, size_t begin, size_t end, const ops::LogProbabilities& log_p,
               std::vector<uint32_t>& parents, std::vector<Live>& children) {
     const size_t sentence = live[begin].sentence, length = live[begin].ids.size();
     const bool last = length + 1 >= limits_[sentence];
@@ -111,14 +94,16 @@ class BeamSearch {
     }
   }
 
-  void collect(std::span<const float> row, double base, uint32_t parent, size_t length,
+  // Most blocks of symbols hold no candidate.
+  void collect(const ops::LogProbabilities::Row& row, double base, uint32_t parent, size_t length,
                TopCandidates& top) const {
     const bool may_end = length >= options_.min_length;
     double floor = top.floor();
-    for (size_t first = 0, next; first < row.size(); first = next) {
-      next = std::min(first + kBlock, row.size());
-      if (!(base + maximum(row.subspan(first, next - first)) > floor)) continue;
-      for (size_t v = first; v < next; ++v) {
+    for (size_t block = 0; block < row.blocks(); ++block) {
+      if (!(base + row.maximum(block) > floor)) continue;
+      const size_t first = block * ops::LogProbabilities::kBlock;
+      const size_t last = std::min(first + ops::LogProbabilities::kBlock, row.size());
+      for (size_t v = first; v < last; ++v) {
         const double log_probability = base + row[v];
         if (!(log_probability > floor)) continue;
         const auto id = static_cast<int32_t>(v);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "rapt/ops/log_softmax.h"
-
 namespace rapt {
 namespace {
 
@@ -73,7 +71,7 @@ void LiveSet::restart() {
   fresh_ = true;
 }
 
-Tensor LiveSet::step() {
+ops::LogProbabilities LiveSet::step() {
   if (!fresh_ && must_restart()) restart();
   std::vector<Sequence> rows;
   std::vector<int32_t> ids;
@@ -85,8 +83,7 @@ Tensor LiveSet::step() {
     for (size_t t = first; t < n; ++t) ids.push_back(token(live_[i], t));
   }
   fresh_ = false;
-  const Tensor logits = model_.step(ctx_, state_, Lengths(std::move(rows)), ids);
-  return ops::log_softmax(ctx_, logits).value();
+  return {ctx_, model_.step(ctx_, state_, Lengths(std::move(rows)), ids)};
 }
 
 void LiveSet::advance(std::span<const uint32_t> parents, std::vector<Live> children) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rapt/decode/search.h"
+#include "rapt/ops/log_softmax.h"
 
 namespace rapt {
 
@@ -31,7 +32,7 @@ class LiveSet {
   const Live& operator[](size_t i) const { return live_[i]; }
 
   // Log-probabilities [size(), vocabulary] of what comes next.
-  Tensor step();
+  ops::LogProbabilities step();
   // What goes on: child i continues live(parents[i]), with one more id.
   void advance(std::span<const uint32_t> parents, std::vector<Live> children);
 

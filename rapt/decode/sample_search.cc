@@ -23,7 +23,7 @@ class Sampler {
       : filter_(filter), options_(options) {}
 
   // The id at `u` of the distribution left by temperature, top-k, top-p and min-p, in this order.
-  int32_t pick(std::span<const float> log_p, bool may_end, double u) {
+  int32_t pick(const ops::LogProbabilities::Row& log_p, bool may_end, double u) {
     candidates_.clear();
     for (size_t v = 0; v < log_p.size(); ++v) {
       const auto id = static_cast<int32_t>(v);
@@ -100,13 +100,13 @@ std::vector<std::vector<Hypothesis>> sample_search(Context& ctx, const Transform
   Sampler sampler(filter, options);
   LiveSet live(ctx, model, filter, copies, limits, 1);
   while (!live.empty()) {
-    const Tensor log_p = live.step();
+    const ops::LogProbabilities log_p = live.step();
     std::vector<uint32_t> parents;
     std::vector<Live> children;
     for (size_t i = 0; i < live.size(); ++i) {
       const size_t copy = live[i].sentence, length = live[i].ids.size();
       Hypothesis& result = results[copy / options.nbest][copy % options.nbest];
-      const std::span<const float> row = log_p.matrix().row(i);
+      const ops::LogProbabilities::Row row = log_p.row(i);
       const double u = uniform_draw(key, id_of(copies[copy]), copies[copy].sample, length);
       const int32_t id = sampler.pick(row, length >= options.min_length, u);
       const double log_probability = live[i].log_probability + row[static_cast<size_t>(id)];

@@ -105,11 +105,11 @@ TEST(BeamSearch, GreedyTakesTheLikeliestSymbolEachTime) {
   LiveSet live(ctx, model.transformer, filter, {&sentence, 1}, {&limit, 1}, 1);
   std::vector<int32_t> expected;
   for (bool complete = false; !complete && expected.size() < limit;) {
-    const Tensor log_p = live.step();
+    const auto step = live.step();
+    const auto log_p = step.row(0);
     int32_t best = filter.eos();
-    for (int32_t id = 0; id < static_cast<int32_t>(log_p.cols()); ++id) {
-      if (filter.allows(id) &&
-          log_p.host()[static_cast<size_t>(id)] > log_p.host()[static_cast<size_t>(best)])
+    for (int32_t id = 0; id < static_cast<int32_t>(log_p.size()); ++id) {
+      if (filter.allows(id) && log_p[static_cast<size_t>(id)] > log_p[static_cast<size_t>(best)])
         best = id;
     }
     complete = best == filter.eos();
@@ -240,16 +240,16 @@ TEST(Sampling, DrawsFollowTheModel) {
   const size_t limit = 1;
   Pool pool(1);
   Context ctx(Mode::kInference, pool);
-  const Tensor log_p =
-      LiveSet(ctx, model.transformer, filter, {&sentence, 1}, {&limit, 1}, 1).step();
+  const auto step = LiveSet(ctx, model.transformer, filter, {&sentence, 1}, {&limit, 1}, 1).step();
+  const auto log_p = step.row(0);
   double mass = 0;
   for (size_t v = 0; v < log_p.size(); ++v) {
-    if (filter.allows(static_cast<int32_t>(v))) mass += std::exp(log_p.host()[v]);
+    if (filter.allows(static_cast<int32_t>(v))) mass += std::exp(log_p[v]);
   }
   for (size_t v = 0; v < log_p.size(); ++v) {
     const auto id = static_cast<int32_t>(v);
     if (!filter.allows(id)) continue;
-    const double p = std::exp(log_p.host()[v]) / mass;
+    const double p = std::exp(log_p[v]) / mass;
     const auto ids = id == filter.eos() ? std::vector<int32_t>() : std::vector<int32_t>{id};
     EXPECT_NEAR(counts[ids], p, 5 * std::sqrt(p * (1 - p) / 1000) + 1e-9);
   }
@@ -305,9 +305,9 @@ TEST(Sampling, TopKDrawsWhatItDrawsWhenNothingIsCut) {
   const size_t limit = 1;
   Pool pool(1);
   Context ctx(Mode::kInference, pool);
-  const Tensor log_p =
-      LiveSet(ctx, model.transformer, filter, {&sentence, 1}, {&limit, 1}, 1).step();
-  const auto p = [&](int32_t id) { return log_p.host()[static_cast<size_t>(id)]; };
+  const auto step = LiveSet(ctx, model.transformer, filter, {&sentence, 1}, {&limit, 1}, 1).step();
+  const auto log_p = step.row(0);
+  const auto p = [&](int32_t id) { return log_p[static_cast<size_t>(id)]; };
   std::vector<int32_t> order;
   for (int32_t id = 0; id < static_cast<int32_t>(log_p.size()); ++id) {
     if (filter.allows(id)) order.push_back(id);

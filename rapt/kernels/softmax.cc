@@ -18,6 +18,12 @@ HWY_INLINE float shift_of(std::span<const float> x) {
   return max == -std::numeric_limits<float>::infinity() ? 0.0f : max;
 }
 
+HWY_INLINE LogNormalizer log_normalizer(std::span<const float> x, float shift) {
+  const Vec max = hn::Set(F32(), shift);
+  const float total = sum_of([&](Vec v) HWY_ATTR { return exp_nonpositive(hn::Sub(v, max)); }, x);
+  return {shift, total == 0 ? 0.0f : hn::GetLane(log(hn::Set(F32(), total)))};
+}
+
 void Softmax(MatrixView<const float> x, MatrixView<float> y) {
   for (size_t r = 0; r < x.rows(); ++r) {
     const Vec shift = hn::Set(F32(), shift_of(x.row(r)));
@@ -39,12 +45,23 @@ void SoftmaxBackward(MatrixView<const float> y, MatrixView<const float> dy, Matr
 
 void LogSoftmax(MatrixView<const float> x, MatrixView<float> y) {
   for (size_t r = 0; r < x.rows(); ++r) {
-    const Vec shift = hn::Set(F32(), shift_of(x.row(r)));
-    const auto power = [&](Vec v) HWY_ATTR { return exp_nonpositive(hn::Sub(v, shift)); };
-    const float total = sum_of(power, x.row(r));
-    const Vec log_total = total == 0 ? hn::Zero(F32()) : log(hn::Set(F32(), total));
+    const LogNormalizer n = log_normalizer(x.row(r), shift_of(x.row(r)));
+    const Vec shift = hn::Set(F32(), n.max), log_total = hn::Set(F32(), n.log_total);
     const auto f = [&](Vec v) HWY_ATTR { return hn::Sub(hn::Sub(v, shift), log_total); };
     map(f, y.row(r), x.row(r));
+  }
+}
+
+void LogNormalizers(MatrixView<const float> x, std::span<LogNormalizer> of_row,
+                    MatrixView<float> block_maxima) {
+  for (size_t r = 0; r < x.rows(); ++r) {
+    const std::span<const float> row = x.row(r);
+    const std::span<float> maxima = block_maxima.row(r);
+    for (size_t b = 0; b < maxima.size(); ++b) {
+      const size_t first = b * kMaximumBlock;
+      maxima[b] = maximum(row.subspan(first, std::min(kMaximumBlock, row.size() - first)));
+    }
+    of_row[r] = log_normalizer(row, shift_of(maxima));
   }
 }
 
@@ -75,6 +92,7 @@ size_t block_of(size_t cols) {
 HWY_EXPORT(Softmax);
 HWY_EXPORT(SoftmaxBackward);
 HWY_EXPORT(LogSoftmax);
+HWY_EXPORT(LogNormalizers);
 HWY_EXPORT(LogSoftmaxBackward);
 
 void softmax(MatrixView<const float> x, MatrixView<float> y, Pool& pool) {
@@ -94,6 +112,15 @@ void softmax_backward(MatrixView<const float> y, MatrixView<const float> dy, Mat
 void log_softmax(MatrixView<const float> x, MatrixView<float> y, Pool& pool) {
   pool.row_blocks(x.rows(), block_of(x.cols()), [&](size_t begin, size_t end) {
     HWY_DYNAMIC_DISPATCH(LogSoftmax)(x.slice_rows(begin, end), y.slice_rows(begin, end));
+  });
+}
+
+void log_normalizers(MatrixView<const float> x, std::span<LogNormalizer> of_row,
+                     MatrixView<float> block_maxima, Pool& pool) {
+  pool.row_blocks(x.rows(), block_of(x.cols()), [&](size_t begin, size_t end) {
+    HWY_DYNAMIC_DISPATCH(LogNormalizers)
+    (x.slice_rows(begin, end), of_row.subspan(begin, end - begin),
+     block_maxima.slice_rows(begin, end));
   });
 }
 

@@ -76,9 +76,9 @@ Tensor Transformer::token_log_probabilities(Context& ctx, const Shard& shard) co
   for (size_t begin = 0; begin < y.rows(); begin += kRows) {
     const size_t end = std::min(begin + kRows, y.rows());
     const Var logits = (*impl_->output)(ctx, y.slice_rows(begin, end));
-    const Tensor rows = ops::log_softmax(ctx, logits).value();
+    const ops::LogProbabilities rows(ctx, logits.value());
     for (size_t r = begin; r < end; ++r) {
-      log_p.data()[r] = rows.matrix().row(r - begin)[static_cast<size_t>(shard.target_out[r])];
+      log_p.data()[r] = rows.row(r - begin)[static_cast<size_t>(shard.target_out[r])];
     }
   }
   return log_p;

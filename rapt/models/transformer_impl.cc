@@ -126,6 +126,7 @@ void Transformer::Impl::pack(Precision precision) {
   for (Weight* weight : parameters.weights()) {
     if (!looked_up_.contains(weight)) weight->pack(precision);
   }
+  MemoryPool::process().trim();  // one packed weight after another took the memory of the last
 }
 
 }  // namespace rapt

@@ -1,7 +1,5 @@
 #include "rapt/ops/log_softmax.h"
 
-#include "rapt/kernels/softmax.h"
-
 namespace rapt::ops {
 
 Var log_softmax(Context& ctx, const Var& x) {
@@ -12,6 +10,14 @@ Var log_softmax(Context& ctx, const Var& x) {
     kernels::log_softmax_backward(y.matrix(), dy.matrix(), dx.matrix(), grads.pool());
     grads.add(x, dx);
   });
+}
+
+LogProbabilities::LogProbabilities(Context& ctx, const Tensor& x)
+    : x_(x),
+      block_maxima_(ctx.empty({x.rows(), (x.cols() + kBlock - 1) / kBlock})),
+      of_row_(ctx.buffer<kernels::LogNormalizer>(x.rows())) {
+  kernels::log_normalizers(x.matrix(), of_row_.span(), block_maxima_.matrix(), ctx.pool());
+  ctx.record("log_softmax", x, [](const Tensor&, Grads&) {});
 }
 
 }  // namespace rapt::ops

@@ -1,5 +1,6 @@
 #include "rapt/ops/log_softmax.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "rapt/kernels/softmax_ref.h"
@@ -58,6 +59,33 @@ TEST(LogSoftmax, NaNReachesTheWholeRowFromEveryPlace) {
 
 TEST(LogSoftmax, SameBitsForThreadsAndTargets) {
   expect_same_bits_everywhere(log_softmax, {{200, 77}});
+}
+
+// Each read by itself, with what is masked and what is no number.
+TEST(LogProbabilities, AreTheBitsOfLogSoftmax) {
+  for_each_simd_target([] {
+    for (const size_t d : {1, 17, 127, 128, 129, 1000}) {
+      const Tensor x = random_tensor({5, d}, 1, 12.0f);
+      x.host()[d / 2] = -kInfinity;
+      std::fill_n(x.data() + d, d, -kInfinity);
+      x.host()[2 * d + d / 3] = std::numeric_limits<float>::quiet_NaN();
+      Context ctx(Mode::kInference, test_pool());
+      const Tensor y = log_softmax(ctx, Var(x)).value(), read = ctx.empty(x.shape());
+      const ops::LogProbabilities log_p(ctx, x);
+      for (size_t r = 0; r < x.rows(); ++r) {
+        const ops::LogProbabilities::Row row = log_p.row(r);
+        ASSERT_EQ(row.size(), d);
+        for (size_t i = 0; i < d; ++i) read.matrix().row(r)[i] = row[i];
+        for (size_t b = 0; b < row.blocks() && r != 2; ++b) {
+          const size_t first = b * ops::LogProbabilities::kBlock;
+          const auto block =
+              y.matrix().row(r).subspan(first).first(std::min(log_p.kBlock, d - first));
+          EXPECT_EQ(row.maximum(b), *std::ranges::max_element(block)) << d;
+        }
+      }
+      expect_same_bits(read, y);
+    }
+  });
 }
 
 }  // namespace

@@ -105,6 +105,8 @@ void run_decode(const Options& options) {
     decoders.push_back(std::make_unique<Decoder>(model, decode_options(beam), pool));
     check_batches(*decoders.back(), sentences);
   }
+  MemoryPool::process().trim();  // the check is no part of what is measured
+  forget_peak_rss();
   for (const size_t batch : options.batches) {
     const auto some = std::span(sentences).first(batch == 1 ? kAlone : kSentences);
     shape["sentences"] = some.size();

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <span>
 
+#include "rapt/base/matrix_view.h"
 #include "rapt/base/philox.h"
 #include "rapt/parallel/pool.h"
 
@@ -46,6 +47,8 @@ struct Attention {
   float scale = 1.0f;
   float softcap = 0.0f;  // 0: none
   HeadStride q, k, v, out;
+  // Floats between two elements of a key: 1, or kv_heads where heads are interleaved (k.head is 1).
+  size_t k_step = 1;
   HeadStride bias;                // head = 0: one bias for all heads
   size_t lse_stride = 0;          // lse is [heads, rows]: floats between two heads
   const float* slopes = nullptr;  // [heads]
@@ -79,11 +82,18 @@ struct AttentionGrad {  // of one sequence
 // Entries of `plan` that the calls below need: their table of tasks, in the caller's memory.
 size_t attention_plan_size(const Attention& a, std::span<const AttentionSequence> sequences);
 
+// Keys of a cache are read fastest with their heads interleaved, where attention_interleaves() says
+// so: y(rows[r], d * heads + h) = x(r, h * dim + d). Without `rows` they are 0, 1, …; `heads` is a
+// multiple of 4.
+bool attention_interleaves(size_t kv_heads, size_t dim_v);
+void interleave_heads(MatrixView<const float> x, size_t heads, std::span<const int32_t> rows,
+                      MatrixView<float> y);
+
 // Writes out and lse.
 void attention_forward(const Attention& a, std::span<const AttentionSequence> sequences,
                        std::span<uint32_t> plan, Pool& pool);
 
-// Writes dq, dk, dv and dsink. Takes no slots.
+// Writes dq, dk, dv and dsink. Takes no slots, and no interleaved heads.
 void attention_backward(const Attention& a, std::span<const AttentionSequence> sequences,
                         std::span<const AttentionGrad> grads, std::span<uint32_t> plan, Pool& pool);
 

@@ -190,6 +190,37 @@ TEST(AttentionBits, DoNotDependOnSlots) {
   });
 }
 
+// Keys whose heads are interleaved are read by a kernel of their own where queries are few.
+TEST(AttentionBits, DoNotDependOnInterleavedHeads) {
+  struct Heads {
+    size_t heads, kv_heads, dim_v;
+  };
+  for_each_simd_target([] {
+    for (Case c : cases()) {
+      if (c.fused) continue;
+      SCOPED_TRACE(c.name);
+      for (const Heads& h :
+           {Heads{4, 4, c.dim_v}, Heads{8, 4, 48}, Heads{8, 8, 16}, Heads{16, 16, 32}}) {
+        c.heads = h.heads, c.kv_heads = h.kv_heads, c.dim_v = h.dim_v;
+        Problem plain(c), interleaved(c);
+        plain.forward(test_pool());
+        Attention& a = interleaved.a;
+        const size_t width = c.kv_heads * c.dim, rows = plain.k.size() / a.k.row;
+        interleave_heads({plain.k.data(), rows, width, a.k.row}, c.kv_heads, {},
+                         {interleaved.k.data(), rows, width, a.k.row});
+        a.k.head = 1, a.k_step = c.kv_heads;
+        for (const uint32_t step : {1u, 3u, 10u, 64u}) {
+          for (const AttentionSequence& s : interleaved.sequences) {
+            forward_in_steps(interleaved, s, step);
+          }
+          expect_bits(plain.out, interleaved.out, "out");
+          expect_bits(plain.lse, interleaved.lse, "lse");
+        }
+      }
+    }
+  });
+}
+
 // A window needs the last keys only: those before may have left the cache.
 TEST(AttentionBits, DoNotDependOnKeysThatAWindowDropped) {
   for_each_simd_target([] {

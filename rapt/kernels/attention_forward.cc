@@ -1,9 +1,12 @@
 #include "rapt/kernels/attention.h"
 
+#include <cassert>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rapt/kernels/attention_forward.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "rapt/kernels/attention_forward-inl.h"
+#include "rapt/kernels/attention_heads-inl.h"
 #include "rapt/kernels/attention_plan-inl.h"
 #include "rapt/kernels/attention_rows-inl.h"
 
@@ -20,6 +23,18 @@ void RowsOf(const Attention& a, const AttentionSequence& s, size_t kv_head, size
             float* weights, size_t stride, float* memory) {
   attn::RowsTask(a, s, kv_head, query, weights, stride, memory).run();
 }
+size_t HeadsScratch(const Attention& a) { return attn::HeadsTask::scratch_floats(a); }
+void HeadsOf(const Attention& a, const AttentionSequence& s, size_t query, float* memory) {
+  attn::HeadsTask(a, s, query, memory).run();
+}
+void InterleaveHeads(MatrixView<const float> x, size_t heads, std::span<const int32_t> rows,
+                     MatrixView<float> y) {
+  const size_t dim = x.cols() / heads;
+  for (size_t r = 0; r < x.rows(); ++r) {
+    const size_t to = rows.empty() ? r : static_cast<size_t>(rows[r]);
+    attn::interleave_heads(x.row(r).data(), dim, heads, dim, 1.0f, y.row(to).data());
+  }
+}
 
 }  // namespace rapt::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -30,30 +45,53 @@ HWY_EXPORT(TileScratch);
 HWY_EXPORT(Tile);
 HWY_EXPORT(RowsScratch);
 HWY_EXPORT(RowsOf);
+HWY_EXPORT(HeadsScratch);
+HWY_EXPORT(HeadsOf);
+HWY_EXPORT(InterleaveHeads);
 
 namespace {
 constexpr size_t ceil_div(size_t n, size_t d) { return (n + d - 1) / d; }
 
-// Which kernel takes a sequence: an affair of speed, for both give the same bits.
+// Which kernel takes a sequence: an affair of speed, for all give the same bits.
 bool by_rows(const Attention& a, const AttentionSequence& s) {
   return s.queries <= attn::kRowQueries && !a.dropout.on();
 }
+bool by_heads(const Attention& a, const AttentionSequence& s) {
+  return a.k_step != 1 && s.queries <= attn::kHeadsQueries &&
+         attention_interleaves(a.kv_heads, a.dim_v) && !a.dropout.on() && s.bias == nullptr &&
+         a.softcap == 0 && a.slopes == nullptr;
+}
 }  // namespace
+
+// Heads fill whole vectors, values too.
+bool attention_interleaves(size_t kv_heads, size_t dim_v) {
+  return (kv_heads == 4 || kv_heads == 8 || kv_heads % 16 == 0) && dim_v % 16 == 0;
+}
+
+void interleave_heads(MatrixView<const float> x, size_t heads, std::span<const int32_t> rows,
+                      MatrixView<float> y) {
+  assert(heads % 4 == 0 && x.cols() % heads == 0);
+  HWY_DYNAMIC_DISPATCH(InterleaveHeads)(x, heads, rows, y);
+}
 
 void attention_forward(const Attention& a, std::span<const AttentionSequence> sequences,
                        std::span<uint32_t> memory, Pool& pool) {
   const attn::Plan plan(memory, sequences.size(), [&](size_t s) {
     if (sequences[s].queries == 0) return size_t{0};
+    if (by_heads(a, sequences[s])) return ceil_div(sequences[s].queries, attn::kRowQueries);
     if (by_rows(a, sequences[s])) return a.kv_heads;
     return a.heads * ceil_div(sequences[s].queries, attn::kQueryTile);
   });
   const auto tile = HWY_DYNAMIC_DISPATCH(Tile);
   const auto rows = HWY_DYNAMIC_DISPATCH(RowsOf);
+  const auto heads = HWY_DYNAMIC_DISPATCH(HeadsOf);
   const size_t floats =
-      std::max(HWY_DYNAMIC_DISPATCH(TileScratch)(a), HWY_DYNAMIC_DISPATCH(RowsScratch)(a));
+      std::max({HWY_DYNAMIC_DISPATCH(TileScratch)(a), HWY_DYNAMIC_DISPATCH(RowsScratch)(a),
+                HWY_DYNAMIC_DISPATCH(HeadsScratch)(a)});
   pool.run(plan.tasks(), floats, [&](size_t task, float* scratch) {
     const auto [s, n] = plan.find(task);
     const AttentionSequence& sequence = sequences[s];
+    if (by_heads(a, sequence)) return heads(a, sequence, n * attn::kRowQueries, scratch);
     if (by_rows(a, sequence)) return rows(a, sequence, n, 0, nullptr, 0, scratch);
     // The last tile first: under a causal mask it has the most keys.
     const size_t tiles = ceil_div(sequence.queries, attn::kQueryTile);

@@ -13,7 +13,9 @@ inline constexpr size_t kKeyTile = 128;    // keys in a step of the online softm
 inline constexpr size_t kKeyChunk = 512;   // keys whose dK and dV one task owns: part of the bits
 inline constexpr size_t kBlock = 64;       // queries, keys in a block of backward: part of the bits
 inline constexpr size_t kQueryTile = 192;  // queries of a task of forward: no part of the bits
-inline constexpr size_t kRowQueries = 4;   // up to these many go through attention_rows.cc
+inline constexpr size_t kRowQueries = 4;   // up to these many go through attention_rows-inl.h
+// Up to these many go through attention_heads-inl.h, where keys are interleaved.
+inline constexpr size_t kHeadsQueries = 16;
 
 inline constexpr float kLog2E = 1.44269504088896341f;
 inline constexpr float kHidden = -1e30f;  // the score of a hidden key
@@ -56,13 +58,15 @@ struct KeyRows {
   const float* base;  // the head's part of row 0
   size_t stride, begin;
   const int32_t* slots;
+  size_t step;  // floats between two elements of a row
 
   const float* row(size_t j) const {
     const size_t r = j - begin;
     return base + (slots == nullptr ? r : static_cast<size_t>(slots[r])) * stride;
   }
-  // Whether the rows of the keys [first, last) follow one another in memory.
+  // Whether the keys [first, last) are rows that follow one another in memory.
   bool adjacent(size_t first, size_t last) const {
+    if (step != 1) return false;
     if (slots == nullptr) return true;
     for (size_t j = first + 1; j < last; ++j) {
       if (slots[j - begin] != slots[j - begin - 1] + 1) return false;
@@ -72,10 +76,10 @@ struct KeyRows {
 };
 
 inline KeyRows key_rows(const Attention& a, const AttentionSequence& s, size_t kv_head) {
-  return {s.k + kv_head * a.k.head, a.k.row, s.key_position % kKeyTile, s.slots};
+  return {s.k + kv_head * a.k.head, a.k.row, s.key_position % kKeyTile, s.slots, a.k_step};
 }
 inline KeyRows value_rows(const Attention& a, const AttentionSequence& s, size_t kv_head) {
-  return {s.v + kv_head * a.v.head, a.v.row, s.key_position % kKeyTile, s.slots};
+  return {s.v + kv_head * a.v.head, a.v.row, s.key_position % kKeyTile, s.slots, 1};
 }
 
 }  // namespace rapt::kernels::attn

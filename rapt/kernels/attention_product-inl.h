@@ -214,30 +214,30 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const RowAt& at, size_t first) {
   }
 }
 
-// out[c * ld + i] = factor * at(i)[c] for kLanes rows i and all c < columns.
-template <class RowAt>
-HWY_INLINE void transpose_block(const RowAt& at, size_t columns, float factor, float* out,
+// out[c * ld + i] = factor * at(i)[c] for as many rows i as d has lanes and all c < columns.
+template <class D, class RowAt>
+HWY_INLINE void transpose_block(D d, const RowAt& at, size_t columns, float factor, float* out,
                                 size_t ld) {
   // Interleaving twice transposes blocks of 4 x 4: one vector holds rows 0, 4, 8, …, the next 1, 5, …
-  const F32 f32;
-  const Vec scale = hn::Set(f32, factor);
+  using V = hn::Vec<D>;
+  const V scale = hn::Set(d, factor);
   size_t c = 0;
   for (; c + 4 <= columns; c += 4) {
     const auto rows = [&](size_t first) HWY_ATTR {
       return load_blocks(
-          f32, [&](size_t i) { return at(i + first) + c; }, 0);
+          d, [&](size_t i) { return at(i + first) + c; }, 0);
     };
-    const Vec x0 = rows(0), x1 = rows(1), x2 = rows(2), x3 = rows(3);
-    const Vec a = hn::InterleaveLower(f32, x0, x2), b = hn::InterleaveLower(f32, x1, x3);
-    const Vec u = hn::InterleaveUpper(f32, x0, x2), v = hn::InterleaveUpper(f32, x1, x3);
+    const V x0 = rows(0), x1 = rows(1), x2 = rows(2), x3 = rows(3);
+    const V a = hn::InterleaveLower(d, x0, x2), b = hn::InterleaveLower(d, x1, x3);
+    const V u = hn::InterleaveUpper(d, x0, x2), v = hn::InterleaveUpper(d, x1, x3);
     float* to = out + c * ld;
-    hn::StoreU(hn::Mul(scale, hn::InterleaveLower(f32, a, b)), f32, to);
-    hn::StoreU(hn::Mul(scale, hn::InterleaveUpper(f32, a, b)), f32, to + ld);
-    hn::StoreU(hn::Mul(scale, hn::InterleaveLower(f32, u, v)), f32, to + 2 * ld);
-    hn::StoreU(hn::Mul(scale, hn::InterleaveUpper(f32, u, v)), f32, to + 3 * ld);
+    hn::StoreU(hn::Mul(scale, hn::InterleaveLower(d, a, b)), d, to);
+    hn::StoreU(hn::Mul(scale, hn::InterleaveUpper(d, a, b)), d, to + ld);
+    hn::StoreU(hn::Mul(scale, hn::InterleaveLower(d, u, v)), d, to + 2 * ld);
+    hn::StoreU(hn::Mul(scale, hn::InterleaveUpper(d, u, v)), d, to + 3 * ld);
   }
   for (; c < columns; ++c) {
-    for (size_t i = 0; i < kLanes; ++i) out[c * ld + i] = factor * at(i)[c];
+    for (size_t i = 0; i < hn::MaxLanes(d); ++i) out[c * ld + i] = factor * at(i)[c];
   }
 }
 
@@ -248,11 +248,13 @@ HWY_INLINE void pack_transposed(const RowAt& at, size_t rows, size_t columns, fl
                                 float* out, size_t width, size_t ld) {
   for (size_t r = 0; r < width; r += kLanes) {
     if (r + kLanes <= rows) {
-      transpose_block([&](size_t i) { return at(r + i); }, columns, factor, out + r, ld);
+      transpose_block(
+          F32(), [&](size_t i) { return at(r + i); }, columns, factor, out + r, ld);
     } else {
       const float* row[kLanes];
       for (size_t i = 0; i < kLanes; ++i) row[i] = at(std::min(r + i, rows - 1));
-      transpose_block([&](size_t i) { return row[i]; }, columns, factor, out + r, ld);
+      transpose_block(
+          F32(), [&](size_t i) { return row[i]; }, columns, factor, out + r, ld);
     }
   }
 }
@@ -267,11 +269,13 @@ struct Rows {
   size_t stride;
 };
 
-HWY_INLINE void copy_row(const float* from, size_t dim, float* to, size_t width) {
+HWY_INLINE void copy_row(const float* from, size_t step, size_t dim, float* to, size_t width) {
   size_t i = 0;
-  for (; i + kLanes <= dim; i += kLanes) hn::StoreU(hn::LoadU(F32(), from + i), F32(), to + i);
+  for (; step == 1 && i + kLanes <= dim; i += kLanes) {
+    hn::StoreU(hn::LoadU(F32(), from + i), F32(), to + i);
+  }
   if (i == width) return;
-  std::memcpy(to + i, from + i, (dim - i) * sizeof(float));
+  for (; i < dim; ++i) to[i] = from[i * step];
   std::fill(to + dim, to + width, 0.0f);
 }
 
@@ -279,7 +283,7 @@ HWY_INLINE void copy_row(const float* from, size_t dim, float* to, size_t width)
 inline Rows stage(const float* x, size_t stride, size_t rows, size_t dim, bool copy, float* out) {
   if (!copy) return {x, stride};
   const size_t width = round_up(dim, kLanes);
-  for (size_t r = 0; r < rows; ++r) copy_row(x + r * stride, dim, out + r * width, width);
+  for (size_t r = 0; r < rows; ++r) copy_row(x + r * stride, 1, dim, out + r * width, width);
   return {out, width};
 }
 

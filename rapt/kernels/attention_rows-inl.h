@@ -59,12 +59,13 @@ class RowsTask {
     old_ = scratch_.take(round_up(rows_, kLanes));
     tile_sum_ = scratch_.take(round_up(rows_, kLanes));
     v_copy_ = scratch_.take(kKeyTile * width_v_);
+    k_copy_ = scratch_.take(a.k_step == 1 ? 0 : kKeyTile * round_up(a.dim, kLanes));
     out_ = scratch_.take(rows_ * width_v_);
   }
   static size_t scratch_floats(const Attention& a) {
     const size_t rows = kRowQueries * a.group(), width_v = round_up(a.dim_v, 16);
     return rows * (a.dim + kKeyTile + width_v) + 6 * round_up(rows, 16) +
-           kKeyTile * (a.dim + width_v + 1) + 16 * 16;
+           kKeyTile * (a.dim + round_up(a.dim, 16) + width_v + 1) + 16 * 16;
   }
 
   void run() {
@@ -112,7 +113,10 @@ class RowsTask {
   void score(size_t key, size_t end) {
     const F32 f32;
     const size_t keys = end - key, width = round_up(keys, 16);
-    if (key >= range_.begin && k_.adjacent(key, end)) {
+    if (k_.step != 1) {
+      const Rows k = stage(k_, key, end, a_.dim, true, k_copy_);
+      pack_transposed(k.data, k.stride, keys, a_.dim, 1.0f, kt_, width, kKeyTile);
+    } else if (key >= range_.begin && k_.adjacent(key, end)) {
       pack_transposed(k_.row(key), k_.stride, keys, a_.dim, 1.0f, kt_, width, kKeyTile);
     } else {
       // Keys before the first that exists are hidden below: any row will do.
@@ -189,7 +193,7 @@ class RowsTask {
   const size_t weights_stride_, width_v_;
   Scratch scratch_;
   const SoftmaxState state_;
-  float *q_, *kt_, *p_, *bias_, *old_, *tile_sum_, *v_copy_, *out_;
+  float *q_, *kt_, *p_, *bias_, *old_, *tile_sum_, *v_copy_, *k_copy_, *out_;
 };
 
 }  // namespace attn

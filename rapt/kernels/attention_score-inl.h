@@ -161,13 +161,14 @@ HWY_INLINE void for_eight(const F& f) {
 }
 
 // Rows of K or V in coordinates [key, last) as they are in memory, or a copy padded with zeros to
-// whole vectors: if asked for, if slots scatter them, or if some before the first do not exist.
+// whole vectors: if asked for, if slots scatter them, if their heads are interleaved, or if some
+// before the first do not exist.
 inline Rows stage(const KeyRows& rows, size_t key, size_t last, size_t dim, bool copy, float* out) {
   const size_t width = round_up(dim, kLanes), first = std::max(key, rows.begin);
   if (!copy && key == first && rows.adjacent(first, last)) return {rows.row(key), rows.stride};
   std::fill_n(out, (first - key) * width, 0.0f);
   for (size_t j = first; j < last; ++j) {
-    copy_row(rows.row(j), dim, out + (j - key) * width, width);
+    copy_row(rows.row(j), rows.step, dim, out + (j - key) * width, width);
   }
   return {out, width};
 }

@@ -62,6 +62,18 @@ std::vector<ModelConfig> configs() {
   free_heads.heads = 5;
   free_heads.d_k = 9;
   free_heads.d_v = 4;
+  // Heads that are interleaved in the cache.
+  ModelConfig interleaved = tiny_config();
+  interleaved.heads = 8;
+  interleaved.d_k = 5;
+  interleaved.d_v = 16;
+  ModelConfig grouped = tiny_decoder_config();
+  grouped.heads = 8;
+  grouped.kv_heads = 4;
+  grouped.d_k = 6;
+  grouped.d_v = 16;
+  grouped.window = 3;
+  grouped.attention_sink = true;
   std::vector<ModelConfig> all = {tiny_config(),
                                   wide(tiny_config()),
                                   pre,
@@ -72,7 +84,9 @@ std::vector<ModelConfig> configs() {
                                   none,
                                   batch,
                                   experts,
-                                  decoder_experts};
+                                  decoder_experts,
+                                  interleaved,
+                                  grouped};
   for (const auto& [score, name] : kNames<ScoreKind>) {
     all.push_back(all.size() % 2 == 0 ? free_heads : post_decoder);
     all.back().score = score;

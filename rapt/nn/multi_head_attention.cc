@@ -23,7 +23,9 @@ MultiHeadAttention::MultiHeadAttention(const Scope& scope, const LayerOptions& o
       in_proj_bias_(scope.parameter("in_proj_bias", {end()}, Init::zeros())),
       score_(scope, options),
       sink_(options.attention_sink ? &scope.parameter("sink", {heads_}, Init::zeros()) : nullptr),
-      out_proj_(scope / "out_proj", heads_ * d_v_, options.d_model, options.deep_norm.beta) {
+      out_proj_(scope / "out_proj", heads_ * d_v_, options.d_model, options.deep_norm.beta),
+      interleaved_(options.score != ScoreKind::kAdditive && slopes_.empty() &&
+                   kernels::attention_interleaves(kv_heads_, d_v_)) {
   if (options.window != 0) window_ = static_cast<uint32_t>(options.window);
 }
 
@@ -56,7 +58,8 @@ Var MultiHeadAttention::attend(Context& ctx, const Columns& q, const Columns& k,
 
 Var MultiHeadAttention::attend_cached(Context& ctx, const Columns& q, const Lengths& queries,
                                       std::span<const CachedKeys> keys, Band band) const {
-  const ops::AttentionArgs a = args(band);
+  ops::AttentionArgs a = args(band);
+  a.interleaved = interleaved_;
   const ops::Score score = score_.between(ctx);
   const Columns phi = score_.queries(ctx, q);
   const Tensor* sink = sink_ == nullptr ? nullptr : &sink_->value;
@@ -93,13 +96,28 @@ Var MultiHeadAttention::project_memory(Context& ctx, const Var& memory) const {
   return ops::linear_part(ctx, memory, in_proj_weight_, &in_proj_bias_, {first_column(), end()});
 }
 
+void MultiHeadAttention::cache_keys(const Columns& keys, std::span<const int32_t> rows,
+                                    MatrixView<float> cache) const {
+  const MatrixView<const float> x =
+      keys.x.matrix().slice_cols(keys.first, keys.first + kv_heads_ * d_k_);
+  if (interleaved_) return kernels::interleave_heads(x, kv_heads_, rows, cache);
+  for (size_t r = 0; r < x.rows(); ++r) {
+    const size_t to = rows.empty() ? r : static_cast<size_t>(rows[r]);
+    std::ranges::copy(x.row(r), cache.row(to).data());
+  }
+}
+
 Var MultiHeadAttention::keys_values(Context& ctx, const Var& memory) const {
   const Var kv = project_memory(ctx, memory);
   const size_t first = keys() - first_column(), width = values() - keys();
-  const Columns psi = score_.keys(ctx, {kv, first});
-  if (psi.x.data() != kv.data()) {
-    kernels::copy_block(psi.x.matrix(), kv.matrix().slice_cols(first, first + width));
+  const MatrixView<float> place = kv.matrix().slice_cols(first, first + width);
+  Columns psi = score_.keys(ctx, {kv, first});
+  if (psi.x.data() == kv.data()) {
+    if (!interleaved_) return kv;
+    psi = {ctx.empty({kv.rows(), width})};
+    kernels::copy_block(place, psi.x.matrix());
   }
+  cache_keys(psi, {}, place);
   return kv;
 }
 
@@ -108,10 +126,9 @@ Var MultiHeadAttention::step(Context& ctx, const Var& x, const Lengths& lengths,
   const Var qkv = project_self(ctx, x, lengths);
   const Columns psi = score_.keys(ctx, {qkv, keys()});
   const MatrixView<float> all_keys = cache.keys.matrix(), all_values = cache.values.matrix();
+  cache_keys(psi, cache.written, all_keys);
   for (size_t r = 0; r < qkv.rows(); ++r) {
     const auto slot = static_cast<size_t>(cache.written[r]);
-    std::ranges::copy(psi.x.matrix().row(r).subspan(psi.first, values() - keys()),
-                      all_keys.row(slot).data());
     std::ranges::copy(qkv.matrix().row(r).subspan(values()), all_values.row(slot).data());
   }
   const Buffer<CachedKeys> seen = ctx.buffer<CachedKeys>(lengths.sequences());

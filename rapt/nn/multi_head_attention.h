@@ -54,7 +54,7 @@ class MultiHeadAttention : public Module {
   // Inference, causal: keys and values of x's rows join the cache, then queries see all that came
   // before them.
   Var step(Context& ctx, const Var& x, const Lengths& lengths, const LayerCache& cache) const;
-  // Inference: keys, as the score wants them, and values of the memory side by side …
+  // Inference: keys, as cross attention reads them, and values of the memory side by side …
   Var keys_values(Context& ctx, const Var& memory) const;
   // … and queries that read them: sequence s reads keys_values(s).
   Var step(Context& ctx, const Var& x, const Lengths& lengths, const MemoryRows& keys_values) const;
@@ -69,6 +69,9 @@ class MultiHeadAttention : public Module {
   size_t keys() const { return heads_ * d_k_; }
   size_t values() const { return keys() + kv_heads_ * d_k_; }
   size_t end() const { return values() + kv_heads_ * d_v_; }
+  // Keys of x, as the score wants them, to rows of a cache: 0, 1, … without `rows`.
+  void cache_keys(const ops::Columns& keys, std::span<const int32_t> rows,
+                  MatrixView<float> cache) const;
   // Where keys_values() starts: packed weights come in panels, and this is that of the first key.
   size_t first_column() const {
     return keys() / kernels::PackedB::kWidth * kernels::PackedB::kWidth;
@@ -90,6 +93,7 @@ class MultiHeadAttention : public Module {
   Score score_;
   const Parameter* sink_;  // or null
   Linear out_proj_;
+  bool interleaved_;  // keys in caches
 };
 
 }  // namespace rapt::nn

@@ -20,6 +20,7 @@ struct AttentionArgs {
   Band band = Band::none();
   std::span<const float> slopes = {};  // ALiBi, one a head, or none; must outlive backward
   Dropout dropout = {};                // of the weights
+  bool interleaved = false;            // cached keys, as kernels::interleave_heads() leaves them
 };
 
 // The matrix that starts at column `first` of x: q, k and v may be parts of one projection.

@@ -211,13 +211,15 @@ AttentionCall make_cached_call(const Context& ctx, const Columns& q, const Lengt
   check_cache(keys, args, args.dropout.rate(ctx));
   const Strides strides{q.x.cols(), keys.empty() ? 0 : keys[0].k.stride(),
                         keys.empty() ? 0 : keys[0].v.stride()};
-  AttentionCall call = make_call(ctx, make_attention(ctx, args, strides, queries.rows()), queries,
-                                 args.band, [&](AttentionSequence& sequence, size_t s) {
-                                   sequence.q = row_of(q, queries.offset(s));
-                                   sequence.k = keys[s].k.data();
-                                   set_cached(sequence, keys[s]);
-                                   return Keys{keys[s].size, keys[s].position};
-                                 });
+  kernels::Attention a = make_attention(ctx, args, strides, queries.rows());
+  if (args.interleaved) a.k.head = 1, a.k_step = args.kv_heads;
+  AttentionCall call =
+      make_call(ctx, a, queries, args.band, [&](AttentionSequence& sequence, size_t s) {
+        sequence.q = row_of(q, queries.offset(s));
+        sequence.k = keys[s].k.data();
+        set_cached(sequence, keys[s]);
+        return Keys{keys[s].size, keys[s].position};
+      });
   set_bias(call, bias, nullptr);
   set_sink(call, sink);
   return call;

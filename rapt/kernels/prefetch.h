@@ -25,16 +25,22 @@ class StripPrefetch {
     add(strip);
   }
   void add(const Strip& strip) {
-    if (strip.rows > 0) strips_[count_++] = strip;
+    if (strip.lines() > 0) strips_[count_++] = strip;
   }
   // Requests the next rows, into L2.
   void step() {
     for (size_t lines = 0; lines < lines_a_step_ && next_ < count_;) {
       Strip& s = strips_[next_];
-      for (size_t i = 0; i < s.width; i += Strip::kLine) __builtin_prefetch(s.x + i, 0, 2);
-      lines += s.lines_a_row();
-      s.x += s.stride;
-      if (--s.rows == 0) ++next_;
+      const size_t a_row = s.lines_a_row(),
+                   rows = std::min(s.rows, (lines_a_step_ - lines + a_row - 1) / a_row);
+      const float* x = s.x;
+      for (size_t r = 0; r < rows; ++r, x += s.stride) {
+        for (size_t i = 0; i < s.width; i += Strip::kLine) __builtin_prefetch(x + i, 0, 2);
+      }
+      lines += rows * a_row;
+      s.x = x;
+      s.rows -= rows;
+      if (s.rows == 0) ++next_;
     }
   }
 

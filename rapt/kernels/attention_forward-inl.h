@@ -144,18 +144,13 @@ class ForwardTile {
     if (a_.dropout.on()) {
       dropped_exponentials(s, width, query, key, keys, max, sum);
     } else {
-      size_t j = 0;
-      for (; j + 8 <= keys; j += 8, s += 8 * width) {
+      for (size_t j = 0; j < keys; j += 8, s += 8 * width) {
         for_eight([&]<int i>() HWY_ATTR {
+          if (j + i >= keys) return;
           const Vec p = exp2_nonpositive(hn::Sub(hn::Load(f32, s + i * width), max));
           sum[i] = hn::Add(sum[i], p);
           hn::Store(p, f32, s + i * width);
         });
-      }
-      for (size_t i = 0; j < keys; ++i, ++j, s += width) {
-        const Vec p = exp2_nonpositive(hn::Sub(hn::Load(f32, s), max));
-        sum[i] = hn::Add(sum[i], p);
-        hn::Store(p, f32, s);
       }
     }
     const Vec even = hn::Add(hn::Add(sum[0], sum[4]), hn::Add(sum[2], sum[6]));

@@ -25,8 +25,8 @@ inline constexpr size_t kLanes = hn::MaxLanes(F32());
 inline constexpr size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
 inline constexpr size_t vectors(size_t n) { return (n + kLanes - 1) / kLanes; }
 
-// b where it is larger than a. A NaN score is passed over: it survives in its own exponential.
-HWY_INLINE Vec larger(Vec a, Vec b) { return hn::IfThenElse(hn::Lt(a, b), b, a); }
+// A NaN score is no maximum: it survives in its own exponential.
+using math::larger;
 
 // Hands out pieces of a task's scratch, each on a boundary of 64 bytes.
 class Scratch {

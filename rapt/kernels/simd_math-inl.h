@@ -39,11 +39,17 @@ namespace math {
 
 using I32 = hn::ScalableTag<int32_t>;
 
-// The smaller or larger of x and a bound. Min and Max would lose a NaN on some targets.
-HWY_INLINE Vec at_least(Vec x, float bound) {
-  const Vec b = hn::Set(F32(), bound);
-  return hn::IfThenElse(hn::Lt(x, b), b, x);
+// b where it is larger than a, else a, also where b is NaN. On x86 that is the maximum of b and a,
+// in this order; elsewhere Max would lose a NaN of a, or keep one of b.
+HWY_INLINE Vec larger(Vec a, Vec b) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
+  return hn::Max(b, a);
+#else
+  return hn::IfThenElse(hn::Lt(a, b), b, a);
+#endif
 }
+// The smaller or larger of x and a bound. Min and Max would lose a NaN on some targets.
+HWY_INLINE Vec at_least(Vec x, float bound) { return larger(x, hn::Set(F32(), bound)); }
 HWY_INLINE Vec at_most(Vec x, float bound) {
   const Vec b = hn::Set(F32(), bound);
   return hn::IfThenElse(hn::Gt(x, b), b, x);

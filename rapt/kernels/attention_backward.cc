@@ -79,6 +79,7 @@ class BackwardChunk {
   }
 
   void run(rapt::kernels::attn::Turn turn) {
+    if (is_one_block()) return run_one_block();
     const size_t blocks = (s_.queries + kBlock - 1) / kBlock;
     std::fill_n(dk_, (end_ - std::min(chunk_, end_)) * width_, 0.0f);
     std::fill_n(dv_, (end_ - std::min(chunk_, end_)) * width_v_, 0.0f);
@@ -106,28 +107,63 @@ class BackwardChunk {
   }
 
  private:
+  // Whether one block of queries, which see all keys of one block, is all there is: most sentences.
+  bool is_one_block() const {
+    const KeyRange& range = block_.range();
+    const size_t queries = s_.queries;
+    const bool whole_vectors = width_ == a_.dim && width_v_ == a_.dim_v;
+    return whole_vectors && a_.group() == 1 && 0 < queries && queries <= kBlock &&
+           range.begin < range.end && range.end <= range.begin + kBlock && range.begin % 8 == 0 &&
+           range.first(0) == range.begin && range.stop(queries - 1) == range.end;
+  }
+  // Its results go where they belong: nothing is added to them.
+  void run_one_block() {
+    const size_t head = kv_head_, rows = s_.queries;
+    block_.set_head(head);
+    block_.set_rows(0, rows);
+    if (a_.sink != nullptr) grad_.dsink[head] = block_.sink_gradient();
+    block_.pack_rows();
+    const float one = 1.0f;
+    multiply(begin_, end_, stage_q(rows), stage_dout(rows),
+             {grad_.dv + head * a_.v.head, a_.v.row, &one},
+             {grad_.dk + head * a_.k.head, a_.k.row, &a_.scale},
+             {grad_.dq + head * a_.q.head, a_.q.row, &a_.scale});
+  }
+
   void add_block(size_t rows) {
     block_.pack_rows();
-    const Rows q = stage(block_.q(), a_.q.row, rows, a_.dim,
-                         a_.q.row > 2 * a_.dim || a_.dim % kLanes != 0, q_copy_);
-    const Rows dout = stage(block_.dout(), a_.out.row, rows, a_.dim_v,
-                            a_.out.row > 2 * a_.dim_v || a_.dim_v % kLanes != 0, do_copy_);
+    const Rows q = stage_q(rows), dout = stage_dout(rows);
     std::fill_n(dq_, rows * width_, 0.0f);
     const size_t end = std::min(end_, block_.stop());
     for (size_t key = std::max(chunk_, block_.first()); key < end; key += kBlock) {
-      const size_t last = std::min(key + kBlock, end), keys = last - key;
-      const Rows k =
-          stage(k_, key, last, a_.dim, a_.k.row > 2 * a_.dim || a_.dim % kLanes != 0, k_copy_);
-      const Rows v = stage(v_, key, last, a_.dim_v, a_.v.row > 2 * a_.dim_v, v_copy_);
-      block_.run(key, keys, k, v, true, ahead_);
-      const size_t vecs = width_ / kLanes, vecs_v = width_v_ / kLanes, to = key - chunk_;
-      product<false>(keys, vecs_v, block_.p(), kBlock, dout.data, dout.stride, rows,
-                     Prefetching{Accumulate{dv_ + to * width_v_, width_v_}, ahead_});
-      product<false>(keys, vecs, block_.ds(), kBlock, q.data, q.stride, rows,
-                     Prefetching{Accumulate{dk_ + to * width_, width_}, ahead_});
-      product<true>(rows, vecs, block_.ds(), kBlock, k.data, k.stride, keys,
-                    Prefetching{Accumulate{dq_, width_}, ahead_});
+      const size_t to = key - chunk_;
+      multiply(key, std::min(key + kBlock, end), q, dout, {dv_ + to * width_v_, width_v_},
+               {dk_ + to * width_, width_}, {dq_, width_});
     }
+  }
+
+  // The rows of the queries against the keys [key, last).
+  void multiply(size_t key, size_t last, Rows q, Rows dout, Accumulate dv, Accumulate dk,
+                Accumulate dq) {
+    const size_t keys = last - key, rows = block_.rows();
+    const bool copy_k = is_far(a_.k.row, a_.dim, keys) || a_.dim % kLanes != 0;
+    const Rows k = stage(k_, key, last, a_.dim, copy_k, k_copy_);
+    const Rows v = stage(v_, key, last, a_.dim_v, is_far(a_.v.row, a_.dim_v, keys), v_copy_);
+    block_.run(key, keys, k, v, true, ahead_);
+    const size_t vecs = width_ / kLanes, vecs_v = width_v_ / kLanes;
+    product<false>(keys, vecs_v, block_.p(), kBlock, dout.data, dout.stride, rows,
+                   Prefetching{dv, ahead_});
+    product<false>(keys, vecs, block_.ds(), kBlock, q.data, q.stride, rows,
+                   Prefetching{dk, ahead_});
+    product<true>(rows, vecs, block_.ds(), kBlock, k.data, k.stride, keys, Prefetching{dq, ahead_});
+  }
+  Rows stage_q(size_t rows) {
+    const bool copy = is_far(a_.q.row, a_.dim, rows) || a_.dim % kLanes != 0;
+    return stage(block_.q(), a_.q.row, rows, a_.dim, copy, q_copy_);
+  }
+  Rows stage_dout(size_t rows) {
+    const bool copy = is_far(a_.out.row, a_.dim_v, rows) || a_.dim_v % kLanes != 0;
+    return stage(block_.dout(), a_.out.row, rows, a_.dim_v, copy, do_copy_);
   }
 
   void write_dq(size_t head, size_t query, size_t rows, bool alive, bool is_first) {

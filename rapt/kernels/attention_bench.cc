@@ -107,6 +107,26 @@ void ragged(benchmark::State& state) {
 }
 BENCHMARK(ragged)->ArgNames({"backward", "threads"})->ArgsProduct({{0, 1}, {1, 2}})->UseRealTime();
 
+// What a step of training has: 257 pairs of 8 to 22 tokens, fused or against the keys of the source.
+void training(benchmark::State& state) {
+  Case c = fused(1, static_cast<size_t>(state.range(0)));
+  c.heads = c.kv_heads = static_cast<size_t>(state.range(1));
+  c.sizes.clear();
+  const bool cross = state.range(2) == 2;
+  for (uint32_t n = 0; n < 257; ++n) {
+    const uint32_t queries = 8 + n * 37 % 15, keys = 7 + n * 43 % 15;
+    c.sizes.push_back({queries, cross ? keys : queries});
+  }
+  c.fused = !cross;
+  if (state.range(2) == 1) c.band = kCausal;
+  c.drop = state.range(3) != 0 ? 19661 : 0;
+  run(state, c, state.range(4) != 0);
+}
+BENCHMARK(training)
+    ->ArgNames({"dim", "heads", "mask", "dropout", "backward"})
+    ->ArgsProduct({{32}, {4}, {0, 1, 2}, {0, 1}, {0, 1}})
+    ->ArgsProduct({{64}, {8}, {0}, {0, 1}, {0, 1}});
+
 // One new row in each of many sequences, against a cache of `keys` rows; bytes of K and V.
 void decode(benchmark::State& state) {
   Case c = fused(1);

@@ -68,7 +68,7 @@ class ForwardTile {
       const size_t last = std::min(range_.end, key + kKeyTile);
       // One panel reads each row of K once: as well where it is.
       const bool far_k = a_.k.row > 2 * a_.dim && vecs_ > panel_vecs(range_);
-      const bool far_v = a_.v.row > 2 * a_.dim_v;
+      const bool far_v = is_far(a_.v.row, a_.dim_v, last - key);
       const Rows k = stage(k_, key, last, a_.dim, far_k, k_copy_);
       const Rows v = stage(v_, key, last, a_.dim_v, far_v || a_.dim_v % kLanes != 0, v_copy_);
       split_vectors(vecs_, panel_vecs(range_), [&](size_t vec, size_t count) HWY_ATTR {

@@ -239,6 +239,17 @@ inline std::vector<Case> cases() {
                   .bias = 2,
                   .drop = 6554,
                   .slopes = true});
+  const std::vector<Size> blocks = {{1, 1},         {7, 15},          {16, 16},      {33, 64},
+                                    {64, 64},       {64, 65},         {65, 64},      {9, 0},
+                                    {20, 41, 0, 8}, {20, 41, 70, 56}, {20, 41, 0, 3}};
+  list.push_back({.name = "one block", .sizes = blocks, .dim = 32, .dim_v = 64, .sink = true});
+  list.push_back({.name = "one block, causal, dropout",
+                  .sizes = blocks,
+                  .dim = 16,
+                  .dim_v = 32,
+                  .band = causal,
+                  .drop = 13107,
+                  .softcap = 2.0f});
   list.push_back({.name = "large scores", .sizes = {{60, 200}}, .range = 100.0f});
   list.push_back({.name = "long", .sizes = {{70, 1100}}, .heads = 1, .kv_heads = 1});
   return list;

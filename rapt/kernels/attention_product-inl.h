@@ -144,13 +144,24 @@ struct Store {  // C = A B; max[vector] = the maximum with the rows of C, if wan
   }
 };
 
-struct Accumulate {  // C += A B
+struct Accumulate {  // C += A B or, where that is all of the sum, C = scale A B
   float* c;
   size_t ldc;
+  const float* scale = nullptr;
   template <int kRows, int kVecs>
   HWY_INLINE void operator()(size_t row, size_t vec, const Vec (&acc)[kRows][kVecs]) const {
     const F32 f32;
     float* p = c + row * ldc + vec * kLanes;
+    if (scale != nullptr) {
+      const Vec factor = hn::Set(f32, *scale);
+      RAPT_UNROLL for (int i = 0; i < kRows; ++i, p += ldc) {
+        RAPT_UNROLL for (int v = 0; v < kVecs; ++v) {  // 0 + x, as in a sum
+          const Vec sum = hn::Add(hn::Zero(f32), acc[i][v]);
+          hn::StoreU(hn::Mul(factor, sum), f32, p + v * kLanes);
+        }
+      }
+      return;
+    }
     RAPT_UNROLL for (int i = 0; i < kRows; ++i, p += ldc) {
       RAPT_UNROLL for (int v = 0; v < kVecs; ++v) {
         hn::StoreU(hn::Add(hn::LoadU(f32, p + v * kLanes), acc[i][v]), f32, p + v * kLanes);
@@ -278,6 +289,10 @@ HWY_INLINE void copy_row(const float* from, size_t step, size_t dim, float* to, 
   for (; i < dim; ++i) to[i] = from[i * step];
   std::fill(to + dim, to + width, 0.0f);
 }
+
+// Whether rows are so far apart, and so many, that they would push each other out of L1: then they
+// are copied before they are read again and again.
+inline bool is_far(size_t stride, size_t dim, size_t rows) { return stride > 2 * dim && rows > 16; }
 
 // The rows as they are, or, if `copy`, a copy padded with zeros to whole vectors.
 inline Rows stage(const float* x, size_t stride, size_t rows, size_t dim, bool copy, float* out) {

@@ -17,6 +17,8 @@ class Transformer::Impl {
   Var encode(Context& ctx, std::span<const int32_t> ids, const Lengths& sources) const {
     return (*encoder)(ctx, (*source_embedding)(ctx, ids, sources), sources, ops::Band::none());
   }
+  // Sentences join the state: encoded, with the keys and values of cross attention.
+  void open(Context& ctx, State& state, const Lengths& source, std::span<const int32_t> ids) const;
   void pack(Precision precision);
   // All ids and lengths of a call, before anything is computed or a cache is touched.
   void check_ids(std::string_view what, std::span<const int32_t> ids, const Lengths& lengths,

@@ -20,6 +20,9 @@ void check_step(const State& state, const Lengths& lengths) {
         " new rows, but the state has room for ", state.cache().free_slots());
 }
 
+// Rows of sources that a thread encodes at once.
+constexpr size_t kRowsOfThread = 256;
+
 // The last row of each sequence.
 Tensor last_rows(Context& ctx, const Tensor& x, const Lengths& lengths) {
   if (lengths.rows() == lengths.sequences()) return x;
@@ -38,6 +41,24 @@ State Transformer::make_state(size_t sequences, size_t max_rows) const {
                sequences * max_rows);
 }
 
+void Transformer::Impl::open(Context& ctx, State& state, const Lengths& source,
+                             std::span<const int32_t> ids) const {
+  const Var memory = encode(ctx, ids, source);
+  std::vector<std::shared_ptr<SourceMemory>> sentences;
+  for (size_t s = 0; s < source.sequences(); ++s) {
+    sentences.push_back(std::make_shared<SourceMemory>());
+    sentences[s]->id = source[s].id;
+    sentences[s]->rows = source[s].size;
+  }
+  for (size_t i = 0; i < decoder->size(); ++i) {
+    const Tensor all = (*decoder)[i].memory_keys_values(ctx, memory).value();
+    for (size_t s = 0; s < sentences.size(); ++s) {
+      sentences[s]->keys_values.push_back(all.slice_rows(source.offset(s), source.offset(s + 1)));
+    }
+  }
+  for (const auto& sentence : sentences) state.add(sentence->id, sentence);
+}
+
 void Transformer::open(Context& ctx, State& state, const Lengths& source,
                        std::span<const int32_t> ids) const {
   const Impl& m = *impl_;
@@ -47,20 +68,17 @@ void Transformer::open(Context& ctx, State& state, const Lengths& source,
     return;
   }
   m.check_ids("source", ids, source, m.source_vocabulary);
-  const Var memory = m.encode(ctx, ids, source);
-  std::vector<std::shared_ptr<SourceMemory>> sentences;
-  for (size_t s = 0; s < source.sequences(); ++s) {
-    sentences.push_back(std::make_shared<SourceMemory>());
-    sentences[s]->id = source[s].id;
-    sentences[s]->rows = source[s].size;
-  }
-  for (size_t i = 0; i < m.decoder->size(); ++i) {
-    const Tensor all = (*m.decoder)[i].memory_keys_values(ctx, memory).value();
-    for (size_t s = 0; s < sentences.size(); ++s) {
-      sentences[s]->keys_values.push_back(all.slice_rows(source.offset(s), source.offset(s + 1)));
+  // Some sentences at a time: what the encoder needs for them is no more than what a step needs.
+  const size_t rows = kRowsOfThread * ctx.pool().threads();
+  for (size_t first = 0, last; first < source.sequences(); first = last) {
+    std::vector<Sequence> some{source[first]};
+    for (last = first + 1; last < source.sequences(); ++last) {
+      if (source.offset(last + 1) - source.offset(first) > rows) break;
+      some.push_back(source[last]);
     }
+    const size_t begin = source.offset(first), end = source.offset(last);
+    m.open(ctx, state, Lengths(std::move(some)), ids.subspan(begin, end - begin));
   }
-  for (const auto& sentence : sentences) state.add(sentence->id, sentence);
 }
 
 Tensor Transformer::step(Context& ctx, State& state, const Lengths& lengths,

@@ -26,20 +26,44 @@ constexpr size_t class_of(size_t bytes) {
 }
 static_assert(class_of(64) == 0 && class_of(65) == 1 && class_bytes(class_of(1000)) >= 1000);
 
-constexpr size_t alignment_of(size_t bytes) { return bytes >= kHugePage ? kHugePage : 64; }
+constexpr std::align_val_t kAlignment{64};
+
+#if defined(__linux__)
+// Large blocks are mapped here, in huge pages: malloc would keep what trim() gives back.
+constexpr bool is_mapped(size_t bytes) { return bytes >= kHugePage; }
+
+constexpr size_t whole_pages(size_t bytes) {
+  constexpr size_t kPage = size_t{64} << 10;  // or smaller
+  return (bytes + kPage - 1) / kPage * kPage;
+}
+void* map(size_t bytes) {
+  bytes = whole_pages(bytes);
+  void* all =
+      mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED) throw std::bad_alloc();
+  auto* begin = static_cast<std::byte*>(all);
+  const size_t before = (kHugePage - reinterpret_cast<uintptr_t>(begin) % kHugePage) % kHugePage;
+  if (before > 0) munmap(begin, before);
+  if (before < kHugePage) munmap(begin + before + bytes, kHugePage - before);
+  madvise(begin + before, bytes, MADV_HUGEPAGE);
+  return begin + before;
+}
+void unmap(void* memory, size_t bytes) { munmap(memory, whole_pages(bytes)); }
+#else
+constexpr bool is_mapped(size_t) { return false; }
+void* map(size_t) { return nullptr; }
+void unmap(void*, size_t) {}
+#endif
 
 void* system_allocate(size_t bytes) {
-  void* memory = ::operator new (bytes, std::align_val_t{alignment_of(bytes)});
-#if defined(__linux__)
-  if (bytes >= kHugePage) madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
-  return memory;
+  return is_mapped(bytes) ? map(bytes) : ::operator new(bytes, kAlignment);
 }
 
 void system_free(Block* block) {
   const size_t bytes = sizeof(Block) + class_bytes(block->size_class);
   block->~Block();
-  ::operator delete (block, std::align_val_t{alignment_of(bytes)});
+  if (is_mapped(bytes)) return unmap(block, bytes);
+  ::operator delete(block, kAlignment);
 }
 
 }  // namespace

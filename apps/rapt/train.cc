@@ -65,43 +65,43 @@ class RunDirectory {
 // Training and validation data: pairs, or one text.
 class Data {
  public:
-  Data(const TrainArguments& a) : a_(a) {
+  Data(const TrainArguments& a, Pool& pool) : a_(a), pool_(pool) {
     if (a.config.has_encoder()) {
       pairs_.emplace(open(a.train));
       if (!a.valid.empty()) valid_pairs_.emplace(open(a.valid));
     } else {
-      text_.emplace(a.text);
-      if (!a.valid.empty()) valid_text_.emplace(a.valid[0]);
+      text_.emplace(a.text, CorpusOptions(), &pool);
+      if (!a.valid.empty()) valid_text_.emplace(a.valid[0], CorpusOptions(), &pool);
     }
   }
 
   TextProcessor build_text() const {
-    return pairs_ ? TextProcessor::build(a_.text_options, *pairs_)
-                  : TextProcessor::build(a_.text_options.target, *text_);
+    return pairs_ ? TextProcessor::build(a_.text_options, *pairs_, &pool_)
+                  : TextProcessor::build(a_.text_options.target, *text_, &pool_);
   }
 
-  BatchPlan training(const TextProcessor& text, Pool& pool) const {
+  BatchPlan training(const TextProcessor& text) const {
     BatchOptions options;
     options.seed = a_.training.seed;
     options.batch_tokens = a_.training.batch_tokens;
     options.accumulate = a_.training.accumulate;
     options.shards = a_.training.shards;
     options.max_length = max_length();
-    return pairs_ ? BatchPlan(*pairs_, text, options, pool)
-                  : BatchPlan(*text_, text, a_.context, options, pool);
+    return pairs_ ? BatchPlan(*pairs_, text, options, pool_)
+                  : BatchPlan(*text_, text, a_.context, options, pool_);
   }
-  std::optional<BatchPlan> validation(const TextProcessor& text, Pool& pool) const {
+  std::optional<BatchPlan> validation(const TextProcessor& text) const {
     const auto options =
         BatchOptions::validation(a_.training.batch_tokens, a_.config.max_positions);
-    if (valid_pairs_) return BatchPlan(*valid_pairs_, text, options, pool);
-    if (valid_text_) return BatchPlan(*valid_text_, text, a_.context, options, pool);
+    if (valid_pairs_) return BatchPlan(*valid_pairs_, text, options, pool_);
+    if (valid_text_) return BatchPlan(*valid_text_, text, a_.context, options, pool_);
     return std::nullopt;
   }
-  DecodeFunction decoding(const Model& model, Pool& pool) const {
+  DecodeFunction decoding(const Model& model) const {
     if (valid_pairs_) {
-      return decode_pairs(model, *valid_pairs_, a_.training.metric, stop_asked, pool);
+      return decode_pairs(model, *valid_pairs_, a_.training.metric, stop_asked, pool_);
     }
-    if (valid_text_) return continue_lines(model, *valid_text_, a_.context, pool);
+    if (valid_text_) return continue_lines(model, *valid_text_, a_.context, pool_);
     return {};
   }
 
@@ -109,14 +109,15 @@ class Data {
   std::string valid_name() const { return valid_pairs_ ? valid_pairs_->name() : a_.valid[0]; }
 
  private:
-  static ParallelCorpus open(const std::vector<std::string>& paths) {
-    return ParallelCorpus::open({paths.begin(), paths.end()});
+  ParallelCorpus open(const std::vector<std::string>& paths) const {
+    return ParallelCorpus::open({paths.begin(), paths.end()}, {}, &pool_);
   }
   size_t max_length() const {
     return a_.training.max_length > 0 ? a_.training.max_length : a_.config.max_positions;
   }
 
   const TrainArguments& a_;
+  Pool& pool_;
   std::optional<ParallelCorpus> pairs_, valid_pairs_;
   std::optional<TextStream> text_, valid_text_;
 };
@@ -180,13 +181,13 @@ std::string ending(const Trainer& trainer, TrainEnd end, const TrainArguments& a
 
 int train(const TrainArguments& a) {
   TrainProgress progress(stderr_is_terminal(), a.threads);
-  const Data data(a);
+  Pool pool(a.threads);
+  const Data data(a, pool);
   const RunDirectory directory(a.model);
   std::optional<Checkpoint> found = find_run(a, progress);
-  Pool pool(a.threads);
   const TextProcessor text = found ? load_text(a.model) : data.build_text();
-  const BatchPlan plan = data.training(text, pool);
-  const std::optional<BatchPlan> valid = data.validation(text, pool);
+  const BatchPlan plan = data.training(text);
+  const std::optional<BatchPlan> valid = data.validation(text);
   uint64_t unknown = report(plan, data.name(), progress);
   if (valid) unknown += report(*valid, data.valid_name(), progress);
   if (a.strict && unknown > 0) return kFailed;
@@ -206,7 +207,7 @@ int train(const TrainArguments& a) {
   setup.options = a.training;
   setup.told = a.told();
   setup.resume = std::move(found);
-  setup.decode = data.decoding(model, pool);
+  setup.decode = data.decoding(model);
   setup.stop = &stop_asked;
   Trainer trainer(model.transformer, plan, valid ? &*valid : nullptr, setup, progress, pool);
   if (trainer.over()) {

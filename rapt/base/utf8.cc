@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstring>
 
 #include "rapt/base/check.h"
 
@@ -81,13 +82,20 @@ void utf8_append(std::string& text, char32_t code) {
   }
 }
 
+size_t utf8_ascii_end(std::string_view text, size_t begin) {
+  constexpr uint64_t kHighBits = 0x8080808080808080;
+  size_t at = begin;
+  for (uint64_t word; text.size() - at >= sizeof(word); at += sizeof(word)) {
+    std::memcpy(&word, text.data() + at, sizeof(word));
+    if ((word & kHighBits) != 0) break;
+  }
+  while (at < text.size() && byte(text, at) < 0x80) ++at;
+  return at;
+}
+
 size_t utf8_valid_prefix(std::string_view text) {
   size_t at = 0;
-  while (at < text.size()) {
-    if (byte(text, at) < 0x80) {
-      ++at;
-      continue;
-    }
+  while ((at = utf8_ascii_end(text, at)) < text.size()) {
     const size_t size = utf8_decode(text, at).size;
     if (size == 0) break;
     at += size;

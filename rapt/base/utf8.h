@@ -14,9 +14,10 @@ struct CodePoint {
   uint8_t size = 0;  // bytes, 1 … 4; 0: no valid code point starts here
 };
 
-CodePoint utf8_decode(std::string_view text, size_t at);  // at < text.size()
-void utf8_append(std::string& text, char32_t code);       // code is a scalar value
-size_t utf8_valid_prefix(std::string_view text);          // == text.size() when all is valid
+CodePoint utf8_decode(std::string_view text, size_t at);         // at < text.size()
+void utf8_append(std::string& text, char32_t code);              // code is a scalar value
+size_t utf8_ascii_end(std::string_view text, size_t begin = 0);  // of the ASCII from `begin` on
+size_t utf8_valid_prefix(std::string_view text);                 // == text.size() when all is valid
 // Bytes of the longest prefix of valid text within `limit` that splits no code point.
 size_t utf8_cut(std::string_view text, size_t limit);
 // One view a code point; throws InvalidArgument for invalid text.

@@ -10,7 +10,7 @@ namespace rapt {
 namespace {
 
 // Items that one task measures; the unknown symbols of blocks are merged in their order.
-constexpr size_t kMeasureBlock = 1024;
+constexpr size_t kMeasureBlock = 4096;
 
 // Of one side of an item. Sums of these tell two data sets apart, whatever the order of the sum.
 uint64_t hash_of(uint64_t place, std::span<const int32_t> ids) {
@@ -63,54 +63,59 @@ Shard make_shard(std::span<const Example> examples, const TextProcessor& text) {
   return assemble(sequences);
 }
 
+// What one task finds; the ids are those of the last item.
+struct PairItems::Block {
+  BatchCounts counts;
+  UnknownSymbols unknown_source, unknown_target;
+  std::vector<int32_t> source, target;
+};
+
 PairItems::PairItems(ParallelCorpus corpus, TextProcessor text, const BatchOptions& options,
                      Pool& pool)
     : corpus_(std::move(corpus)), text_(std::move(text)), sizes_(corpus_.size()) {
   check(text_.has_source(), "pairs of lines need a text processor of two sides");
-  std::vector<Fate> fates(sizes_.size());
-  const size_t blocks = (sizes_.size() + kMeasureBlock - 1) / kMeasureBlock;
-  std::vector<UnknownSymbols> source(blocks), target(blocks);
-  std::vector<uint64_t> contents(blocks);
+  std::vector<Block> blocks((sizes_.size() + kMeasureBlock - 1) / kMeasureBlock);
   pool.row_blocks(sizes_.size(), kMeasureBlock, [&](size_t begin, size_t end) {
-    const size_t block = begin / kMeasureBlock;
-    ParallelCorpus::Cursor cursor(corpus_);
-    for (size_t i = begin; i < end; ++i)
-      fates[i] = measure(i, cursor, options, source[block], target[block], contents[block]);
+    Block block;
+    ParallelCorpus::Cursor cursor(corpus_, begin, end);
+    for (size_t i = begin; i < end; ++i) measure(i, cursor, options, block);
+    block.source = block.target = {};
+    blocks[begin / kMeasureBlock] = std::move(block);
   });
-  for (size_t block = 0; block < blocks; ++block) {
-    unknown_source.merge(source[block]);
-    unknown_target.merge(target[block]);
-    counts.content += contents[block];
-  }
-  count_all(fates);
-}
-
-PairItems::Fate PairItems::measure(uint64_t item, ParallelCorpus::Cursor& cursor,
-                                   const BatchOptions& options, UnknownSymbols& source,
-                                   UnknownSymbols& target, uint64_t& content) {
-  if (corpus_.too_long(item)) return Fate::kTooLong;
-  const ParallelCorpus::Cursor::View pair = cursor.pair(item);
-  const auto source_ids = text_.source().encode(pair.source, item + 1, &source);
-  const auto target_ids = text_.target().encode(pair.target, item + 1, &target);
-  content += hash_of(2 * item, source_ids) + hash_of(2 * item + 1, target_ids);
-  const size_t s = source_ids.size(), t = target_ids.size();
-  if ((s == 0 || t == 0) && !options.keep_empty) return Fate::kEmpty;
-  if (options.max_length > 0 && std::max(s, t) + 1 > options.max_length) return Fate::kTooLong;
-  sizes_[item] = {static_cast<uint32_t>(s + 1), static_cast<uint32_t>(t + 1)};
-  return Fate::kUsed;
-}
-
-void PairItems::count_all(std::span<const Fate> fates) {
-  counts.items = fates.size();
-  for (uint64_t i = 0; i < fates.size(); ++i) {
-    counts.source_tokens += sizes_[i].source;
-    counts.target_tokens += sizes_[i].target;
-    counts.used += fates[i] == Fate::kUsed;
-    if (fates[i] == Fate::kEmpty && counts.empty++ == 0) counts.first_empty = i + 1;
-    if (fates[i] == Fate::kTooLong && counts.too_long++ == 0) counts.first_too_long = i + 1;
+  for (const Block& block : blocks) {
+    counts.add(block.counts);
+    unknown_source.merge(block.unknown_source);
+    unknown_target.merge(block.unknown_target);
   }
   check<IoError>(counts.used > 0, corpus_.name(), ": none of ", counts.items,
                  " items is left: ", counts.empty, " empty, ", counts.too_long, " too long");
+}
+
+void PairItems::measure(uint64_t item, ParallelCorpus::Cursor& cursor, const BatchOptions& options,
+                        Block& block) {
+  BatchCounts& counts = block.counts;
+  const auto leave_out = [item](uint64_t& count, uint64_t& first) {
+    if (count++ == 0) first = item + 1;
+  };
+  ++counts.items;
+  if (corpus_.too_long(item)) return leave_out(counts.too_long, counts.first_too_long);
+  const ParallelCorpus::Cursor::View pair = cursor.pair(item);
+  block.source.clear();
+  block.target.clear();
+  text_.source().encode_to(block.source, pair.source, item + 1, &block.unknown_source);
+  text_.target().encode_to(block.target, pair.target, item + 1, &block.unknown_target);
+  counts.content += hash_of(2 * item, block.source) + hash_of(2 * item + 1, block.target);
+  const size_t s = block.source.size(), t = block.target.size();
+  if ((s == 0 || t == 0) && !options.keep_empty) {
+    return leave_out(counts.empty, counts.first_empty);
+  }
+  if (options.max_length > 0 && std::max(s, t) + 1 > options.max_length) {
+    return leave_out(counts.too_long, counts.first_too_long);
+  }
+  sizes_[item] = {static_cast<uint32_t>(s + 1), static_cast<uint32_t>(t + 1)};
+  ++counts.used;
+  counts.source_tokens += s + 1;
+  counts.target_tokens += t + 1;
 }
 
 BatchRows PairItems::rows(uint64_t, uint64_t item) const {
@@ -133,11 +138,16 @@ StreamItems::StreamItems(TextStream stream, TextProcessor text, size_t context,
   std::vector<UnknownSymbols> unknown(blocks);
   std::vector<uint64_t> contents(blocks);
   pool.row_blocks(chunks, kMeasureBlock, [&](size_t begin, size_t end) {
+    TextStream::Cursor cursor(stream_, begin, end);
+    std::vector<int32_t> ids;
+    uint64_t content = 0;
     for (size_t i = begin; i < end; ++i) {
-      const auto ids = chunk_ids(i, &unknown[begin / kMeasureBlock]);
-      contents[begin / kMeasureBlock] += hash_of(i, ids);
+      ids.clear();
+      encode_to(ids, i, cursor, &unknown[begin / kMeasureBlock]);
+      content += hash_of(i, ids);
       starts_[i + 1] = ids.size();
     }
+    contents[begin / kMeasureBlock] = content;
   });
   for (const uint64_t part : contents) counts.content += part;
   for (const UnknownSymbols& part : unknown) unknown_target.merge(part);
@@ -167,30 +177,27 @@ BatchItems::Size StreamItems::size(uint64_t epoch, uint64_t item) const {
   return {0, static_cast<uint32_t>(start(epoch, item + 1) - start(epoch, item))};
 }
 
-std::vector<int32_t> StreamItems::chunk_ids(uint64_t chunk, UnknownSymbols* unknown) const {
-  const TextStream::Chunk part = stream_.chunk(chunk);
+void StreamItems::encode_to(std::vector<int32_t>& ids, uint64_t chunk, TextStream::Cursor& cursor,
+                            UnknownSymbols* unknown) const {
+  const TextStream::Cursor::View part = cursor.chunk(chunk);
   const uint64_t line = stream_.line(chunk);
   const TextSide& side = text_.target();
-  std::vector<int32_t> ids = side.encode(part.text, line, unknown);
-  if (!part.newline) return ids;
+  side.encode_to(ids, part.text, line, unknown);
+  if (!part.newline) return;
   if (!side.newline() && unknown != nullptr) unknown->add(line, "\n");
   ids.push_back(side.newline().value_or(side.ids().unk));
-  return ids;
 }
 
 std::vector<int32_t> StreamItems::tokens(uint64_t begin, uint64_t end) const {
-  std::vector<int32_t> result;
-  result.reserve(end - begin);
-  auto chunk = static_cast<uint64_t>(std::upper_bound(starts_.begin(), starts_.end(), begin) -
-                                     starts_.begin() - 1);
-  for (uint64_t at = begin; at < end; ++chunk) {
-    const std::vector<int32_t> ids = chunk_ids(chunk, nullptr);
-    const uint64_t first = at - starts_[chunk], last = std::min(end - starts_[chunk], ids.size());
-    result.insert(result.end(), ids.begin() + static_cast<ptrdiff_t>(first),
-                  ids.begin() + static_cast<ptrdiff_t>(last));
-    at = starts_[chunk] + last;
-  }
-  return result;
+  const auto chunk_of = [&](auto found) { return static_cast<uint64_t>(found - starts_.begin()); };
+  const uint64_t first = chunk_of(std::upper_bound(starts_.begin(), starts_.end(), begin)) - 1;
+  const uint64_t last = chunk_of(std::lower_bound(starts_.begin(), starts_.end(), end));
+  TextStream::Cursor cursor(stream_, first, last);
+  std::vector<int32_t> ids;
+  for (uint64_t i = first; i < last; ++i) encode_to(ids, i, cursor, nullptr);
+  ids.erase(ids.begin(), ids.begin() + static_cast<ptrdiff_t>(begin - starts_[first]));
+  ids.resize(end - begin);
+  return ids;
 }
 
 BatchRows StreamItems::rows(uint64_t epoch, uint64_t item) const {

@@ -37,10 +37,9 @@ class PairItems : public BatchItems {
   BatchRows rows(uint64_t epoch, uint64_t item) const override;
 
  private:
-  enum class Fate : uint8_t { kUsed, kEmpty, kTooLong };
-  Fate measure(uint64_t item, ParallelCorpus::Cursor& cursor, const BatchOptions& options,
-               UnknownSymbols& source, UnknownSymbols& target, uint64_t& content);
-  void count_all(std::span<const Fate> fates);
+  struct Block;
+  void measure(uint64_t item, ParallelCorpus::Cursor& cursor, const BatchOptions& options,
+               Block& block);
 
   ParallelCorpus corpus_;
   TextProcessor text_;
@@ -61,7 +60,9 @@ class StreamItems : public BatchItems {
  private:
   uint64_t shift(uint64_t epoch) const;
   uint64_t start(uint64_t epoch, uint64_t item) const;
-  std::vector<int32_t> chunk_ids(uint64_t chunk, UnknownSymbols* unknown) const;
+  // Puts the ids of a chunk after what `ids` holds.
+  void encode_to(std::vector<int32_t>& ids, uint64_t chunk, TextStream::Cursor& cursor,
+                 UnknownSymbols* unknown) const;
   std::vector<int32_t> tokens(uint64_t begin, uint64_t end) const;
 
   TextStream stream_;

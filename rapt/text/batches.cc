@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
-#include <tuple>
+#include <numeric>
 
 #include "rapt/base/check.h"
 #include "rapt/base/philox.h"
@@ -46,11 +46,24 @@ std::string BatchCounts::report(const BatchOptions& options) const {
   return text;
 }
 
+void BatchCounts::add(const BatchCounts& later) {
+  items += later.items;
+  used += later.used;
+  empty += later.empty;
+  too_long += later.too_long;
+  source_tokens += later.source_tokens;
+  target_tokens += later.target_tokens;
+  content += later.content;
+  if (first_empty == 0) first_empty = later.first_empty;
+  if (first_too_long == 0) first_too_long = later.first_too_long;
+}
+
 class BatchPlan::Impl {
  public:
-  Impl(std::unique_ptr<BatchItems> items, const BatchOptions& options)
+  Impl(std::unique_ptr<BatchItems> items, const BatchOptions& options, Pool& pool)
       : items_(std::move(items)),
         options_(options),
+        pool_(pool),
         budget_(options.batch_tokens * options.accumulate) {
     const uint64_t per_window = kUpdatesPerWindow * budget_;
     windows_ = std::max<uint64_t>(1, (items_->counts.target_tokens + per_window / 2) / per_window);
@@ -77,58 +90,78 @@ class BatchPlan::Impl {
 
  private:
   using Items = std::vector<uint64_t>;
+  struct Entry {
+    BatchItems::Size size;
+    uint64_t item;
+  };
+  using Window = std::vector<Entry>;
 
   uint64_t key(const char* purpose, uint64_t epoch) const {
     return op_key(options_.seed, Stream::kShuffle, site_of(purpose), epoch);
   }
 
   // The items of a window, sorted by length; ties keep the order of the epoch.
-  Items sorted_window(uint64_t epoch, uint64_t window) const {
-    struct Entry {
-      BatchItems::Size size;
-      uint64_t position, item;
-    };
+  Window sorted_window(uint64_t epoch, uint64_t window) const {
     const uint64_t n = items_->count(epoch), order = key("items", epoch);
-    std::vector<Entry> entries;
-    for (uint64_t i = n * window / windows_; i < n * (window + 1) / windows_; ++i) {
-      const uint64_t item = options_.shuffle ? permuted(i, n, order) : i;
-      const BatchItems::Size size = items_->size(epoch, item);
-      if (size.target > 0) entries.push_back({size, i, item});
+    const uint64_t begin = n * window / windows_, end = n * (window + 1) / windows_;
+    std::vector<uint64_t> items(end - begin);
+    if (options_.shuffle) {
+      permuted(begin, items, n, order);
+    } else {
+      std::iota(items.begin(), items.end(), begin);
     }
-    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-      return std::tie(a.size.target, a.size.source, a.position) <
-             std::tie(b.size.target, b.size.source, b.position);
-    });
-    Items sorted;
-    sorted.reserve(entries.size());
-    for (const Entry& entry : entries) sorted.push_back(entry.item);
-    return sorted;
+    Window entries;
+    entries.reserve(items.size());
+    for (const uint64_t item : items) {
+      const BatchItems::Size size = items_->size(epoch, item);
+      if (size.target > 0) entries.push_back({size, item});
+    }
+    sort_by(&BatchItems::Size::source, entries);
+    sort_by(&BatchItems::Size::target, entries);
+    return entries;
   }
 
-  std::vector<Items> cut_updates(uint64_t epoch, const Items& sorted) const {
-    std::vector<Items> updates;
+  // Stable, by counting: lengths are small.
+  static void sort_by(uint32_t BatchItems::Size::*side, Window& entries) {
+    std::vector<size_t> first;  // by length: the place of its first entry, then of the next
+    for (const Entry& entry : entries) {
+      const size_t length = entry.size.*side;
+      if (first.size() < length + 2) first.resize(length + 2);
+      ++first[length + 1];
+    }
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    Window sorted(entries.size());
+    for (const Entry& entry : entries) sorted[first[entry.size.*side]++] = entry;
+    entries = std::move(sorted);
+  }
+
+  // The places in a sorted window where its updates begin.
+  Items cut_updates(const Window& sorted) const {
+    Items begins;
     uint64_t source = 0, target = 0;
-    for (const uint64_t item : sorted) {
-      const BatchItems::Size size = items_->size(epoch, item);
+    for (uint64_t i = 0; i < sorted.size(); ++i) {
+      const BatchItems::Size size = sorted[i].size;
       source += size.source;
       target += size.target;
-      if (updates.empty() || target > budget_ || source > 2 * budget_) {
-        updates.emplace_back();
+      if (i == 0 || target > budget_ || source > 2 * budget_) {
+        begins.push_back(i);
         source = size.source;
         target = size.target;
       }
-      updates.back().push_back(item);
     }
-    return updates;
+    return begins;
   }
 
   // The index of each window's first update, and the number of all.
   const std::vector<uint64_t>& layout(uint64_t epoch) {
     if (!layout_.empty() && layout_epoch_ == epoch) return layout_;
-    layout_.assign(1, 0);
-    for (uint64_t w = 0; w < windows_; ++w) {
-      layout_.push_back(layout_.back() + cut_updates(epoch, sorted_window(epoch, w)).size());
-    }
+    layout_.clear();
+    Items first(windows_ + 1);
+    pool_.run(windows_, [&](size_t window) {
+      first[window + 1] = cut_updates(sorted_window(epoch, window)).size();
+    });
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    layout_ = std::move(first);
     layout_epoch_ = epoch;
     return layout_;
   }
@@ -140,15 +173,22 @@ class BatchPlan::Impl {
     const auto window = static_cast<uint64_t>(std::upper_bound(first.begin(), first.end(), index) -
                                               first.begin() - 1);
     if (cached_.empty() || cached_epoch_ != epoch || cached_window_ != window) {
-      cached_ = cut_updates(epoch, sorted_window(epoch, window));
+      cached_ = sorted_window(epoch, window);
+      cached_begins_ = cut_updates(cached_);
       cached_epoch_ = epoch;
       cached_window_ = window;
     }
-    const uint64_t place = index - first[window], n = cached_.size();
-    if (!options_.shuffle) return cached_[place];
-    const uint64_t order =
-        op_key(key("updates", epoch), Stream::kShuffle, site_of("window"), window);
-    return cached_[permuted(place, n, order)];
+    uint64_t place = index - first[window];
+    const uint64_t n = cached_begins_.size();
+    if (options_.shuffle) {
+      const uint64_t order =
+          op_key(key("updates", epoch), Stream::kShuffle, site_of("window"), window);
+      place = permuted(place, n, order);
+    }
+    const uint64_t end = place + 1 < n ? cached_begins_[place + 1] : cached_.size();
+    Items items;
+    for (uint64_t i = cached_begins_[place]; i < end; ++i) items.push_back(cached_[i].item);
+    return items;
   }
 
   // A sequence goes to the part in which the middle of its target tokens lies.
@@ -171,11 +211,13 @@ class BatchPlan::Impl {
 
   std::unique_ptr<BatchItems> items_;
   BatchOptions options_;
+  Pool& pool_;
   uint64_t budget_, windows_;  // target tokens of an update; windows of an epoch
 
   std::mutex mutex_;
   std::vector<uint64_t> layout_;
-  std::vector<Items> cached_;
+  Window cached_;
+  Items cached_begins_;
   uint64_t layout_epoch_ = 0, cached_epoch_ = 0, cached_window_ = 0;
 };
 
@@ -183,7 +225,8 @@ BatchPlan::BatchPlan(ParallelCorpus corpus, TextProcessor text, const BatchOptio
                      Pool& pool) {
   check_options(options);
   impl_ = std::make_unique<Impl>(
-      std::make_unique<PairItems>(std::move(corpus), std::move(text), options, pool), options);
+      std::make_unique<PairItems>(std::move(corpus), std::move(text), options, pool), options,
+      pool);
 }
 
 BatchPlan::BatchPlan(TextStream stream, TextProcessor text, size_t context,
@@ -191,7 +234,7 @@ BatchPlan::BatchPlan(TextStream stream, TextProcessor text, size_t context,
   check_options(options);
   impl_ = std::make_unique<Impl>(
       std::make_unique<StreamItems>(std::move(stream), std::move(text), context, options, pool),
-      options);
+      options, pool);
 }
 
 BatchPlan::~BatchPlan() = default;

@@ -68,12 +68,14 @@ struct BatchCounts {
   // "left out 3 of 29000 items: 1 empty (first: line 17), 2 over 1024 tokens (first: line 4)";
   // empty when nothing was.
   std::string report(const BatchOptions& options) const;
+  void add(const BatchCounts& later);  // of items after these
 };
 
 class BatchPlan {
  public:
   // Reads and tokenises all of the data once, in parallel, to learn the lengths. Throws
-  // InvalidArgument for options out of range, IoError when nothing is left to train on.
+  // InvalidArgument for options out of range, IoError when nothing is left to train on. Borrows the
+  // pool: an epoch is laid out by its threads.
   BatchPlan(ParallelCorpus corpus, TextProcessor text, const BatchOptions& options, Pool& pool);
   // A stream in windows of `context` tokens, each predicting its successor: nothing is dropped, and
   // windows start at another place in each epoch when shuffled (at 0 when not).
@@ -84,8 +86,9 @@ class BatchPlan {
   BatchPlan& operator=(BatchPlan&&) noexcept;
 
   uint64_t updates(uint64_t epoch) const;           // in this epoch; at least 1
-  Update at(uint64_t epoch, uint64_t index) const;  // index < updates(epoch). Thread-safe; in
-                                                    // order it is cheap, elsewhere a window more
+  Update at(uint64_t epoch, uint64_t index) const;  // index < updates(epoch). Thread-safe, but not
+                                                    // for tasks of the pool; in order it is cheap,
+                                                    // elsewhere a window more
   const BatchCounts& counts() const;
   const UnknownSymbols& unknown_source() const;  // in the whole data, counted once
   const UnknownSymbols& unknown_target() const;

@@ -1,6 +1,8 @@
 // TextProcessor::build: a side's tokeniser and vocabulary from the lines of a corpus.
 #include <algorithm>
+#include <atomic>
 #include <functional>
+#include <mutex>
 #include <vector>
 
 #include "rapt/base/check.h"
@@ -12,11 +14,12 @@
 namespace rapt {
 namespace {
 
-// The lines to learn from, one after another, by number: a corpus's sides, or a stream's chunks.
+// The texts to learn from, by number: a corpus's sides, or a stream's chunks.
 struct Lines {
   uint64_t size = 0;
-  // As it is in the file, valid until the next call; fastest one after another.
-  std::function<std::string_view(uint64_t)> line;
+  // f(text) for the numbers from `begin` to `end`, in order; the text is as it is in the file, and
+  // valid for the call. Thread-safe.
+  std::function<void(uint64_t begin, uint64_t end, FunctionRef<void(std::string_view)> f)> each;
   bool newlines = false;  // each ends in a piece "\n"
 };
 
@@ -43,7 +46,8 @@ std::string train_on(const Lines& lines, const SideOptions& options, Normalizati
     if (i == wanted) return false;
     const uint64_t number = wanted == lines.size ? i : permuted(i, lines.size, kSampleKey);
     ++i;
-    line = normalized(lines.line(number), form, options.lower);
+    lines.each(number, number + 1,
+               [&](std::string_view text) { line = normalized(text, form, options.lower); });
     return true;
   };
   return train_sentencepiece(
@@ -63,45 +67,45 @@ std::shared_ptr<const Tokenizer> make_tokenizer(const std::string& kind, const S
       given ? options.tokenizer : "sentencepiece");
 }
 
-// What counting the pieces of make_char_tokenizer() gives; a table is ten times as fast as a map.
-PieceCounts count_characters(const Lines& lines, const SideOptions& options, Normalization form) {
-  std::vector<uint64_t> by_code(0x110000);
-  for (uint64_t i = 0; i < lines.size; ++i) {
-    const std::string text = normalized(lines.line(i), form, options.lower);
-    for (size_t at = 0; at < text.size();) {
-      const CodePoint code = utf8_decode(text, at);
-      check(code.size > 0, "line ", i + 1, ": invalid UTF-8 at byte ", at + 1);
-      ++by_code[code.value];
-      at += code.size;
+// Each thread counts into a table of its own, which stays in its cache: when that gets large it is
+// added to the whole, and begins anew.
+PieceCounts count_pieces(const Lines& lines, const SideOptions& options, const SideParts& parts,
+                         Pool* pool) {
+  constexpr uint64_t kBlock = 4096;
+  constexpr size_t kLarge = size_t{1} << 16;
+  PieceCounts whole;
+  std::mutex mutex;
+  std::atomic<uint64_t> next = 0;
+  const auto count = [&](size_t) {
+    PieceCounts own;
+    std::string buffer;
+    const auto add_to_whole = [&] {
+      const std::lock_guard lock(mutex);
+      whole.add(own);
+    };
+    for (uint64_t begin; (begin = next.fetch_add(kBlock)) < lines.size;) {
+      lines.each(begin, std::min(begin + kBlock, lines.size), [&](std::string_view line) {
+        parts.tokenizer->split(normalized(line, parts.normalization, options.lower, buffer),
+                               [&](std::string_view piece) { own.add(piece); });
+      });
+      if (own.size() <= kLarge) continue;
+      add_to_whole();
+      own.clear();
     }
+    add_to_whole();
+  };
+  if (pool != nullptr) {
+    pool->run(pool->threads(), count);
+  } else {
+    count(0);
   }
-  PieceCounts counts;
-  for (size_t code = 0; code < by_code.size(); ++code) {
-    if (by_code[code] == 0) continue;
-    std::string piece;
-    utf8_append(piece, static_cast<char32_t>(code));
-    counts.emplace(std::move(piece), by_code[code]);
-  }
-  return counts;
+  return whole;
 }
 
-PieceCounts count_pieces(const Lines& lines, const SideOptions& options, Normalization form,
-                         const Tokenizer& tokenizer) {
-  PieceCounts counts;
-  for (uint64_t i = 0; i < lines.size; ++i) {
-    for (std::string& piece : tokenizer.encode(normalized(lines.line(i), form, options.lower))) {
-      ++counts[std::move(piece)];
-    }
-  }
-  return counts;
-}
-
-Vocabulary learn_vocabulary(const Lines& lines, const SideOptions& options,
-                            const SideParts& parts) {
-  PieceCounts counts = parts.kind == "chars"
-                           ? count_characters(lines, options, parts.normalization)
-                           : count_pieces(lines, options, parts.normalization, *parts.tokenizer);
-  if (lines.newlines) counts["\n"] += lines.size;
+Vocabulary learn_vocabulary(const Lines& lines, const SideOptions& options, const SideParts& parts,
+                            Pool* pool) {
+  PieceCounts counts = count_pieces(lines, options, parts, pool);
+  if (lines.newlines) counts.add("\n", lines.size);
   constexpr size_t kMaxSize = size_t{1} << 20;
   const size_t limit = options.vocabulary_size == 0 ? kMaxSize : options.vocabulary_size;
   return Vocabulary::of_counts(counts, options.min_count, std::min(limit, kMaxSize));
@@ -122,7 +126,7 @@ SpecialIds ids_of(const SentencePieceSymbols& symbols, const std::string& name) 
   return ids;
 }
 
-SideParts build_side(const SideOptions& options, const Lines& lines) {
+SideParts build_side(const SideOptions& options, const Lines& lines, Pool* pool) {
   SideParts parts;
   parts.kind = kind_of(options);
   parts.normalization = normalization_of(options.normalization);
@@ -141,39 +145,59 @@ SideParts build_side(const SideOptions& options, const Lines& lines) {
   parts.ids.suppressed = {*parts.ids.pad, parts.ids.bos};
   parts.vocabulary = std::make_shared<const Vocabulary>(
       parts.kind == "bytes" ? Vocabulary::of_pieces(parts.tokenizer->fixed_pieces())
-                            : learn_vocabulary(lines, options, parts));
+                            : learn_vocabulary(lines, options, parts, pool));
   return parts;
 }
 
 }  // namespace
 
-TextProcessor TextProcessor::build(const TextOptions& options, const ParallelCorpus& corpus) {
+TextProcessor TextProcessor::build(const TextOptions& options, const ParallelCorpus& corpus,
+                                   Pool* pool) {
   const uint64_t n = corpus.size();
-  auto part = [&corpus, cursor = ParallelCorpus::Cursor(corpus)](
-                  uint64_t i, bool target) mutable -> std::string_view {
-    if (corpus.too_long(i)) return {};
-    const ParallelCorpus::Cursor::View pair = cursor.pair(i);
-    return target ? pair.target : pair.source;
+  // Lines over the limit count as empty.
+  const auto each = [&corpus](uint64_t begin, uint64_t end, bool target,
+                              FunctionRef<void(std::string_view)> f) {
+    ParallelCorpus::Cursor cursor(corpus, begin, end);
+    for (uint64_t i = begin; i < end; ++i) {
+      if (corpus.too_long(i)) {
+        f({});
+        continue;
+      }
+      const ParallelCorpus::Cursor::View pair = cursor.pair(i);
+      f(target ? pair.target : pair.source);
+    }
+  };
+  const auto side = [&](bool target) -> Lines {
+    return {n, [=](uint64_t begin, uint64_t end, FunctionRef<void(std::string_view)> f) {
+              each(begin, end, target, f);
+            }};
   };
   if (!options.joint) {
-    TextSide source(build_side(options.source, {n, [&](uint64_t i) { return part(i, false); }}));
-    TextSide target(build_side(options.target, {n, [&](uint64_t i) { return part(i, true); }}));
+    TextSide source(build_side(options.source, side(false), pool));
+    TextSide target(build_side(options.target, side(true), pool));
     return TextProcessor(std::move(source), std::move(target), false);
   }
   const SideOptions &a = options.source, &b = options.target;
   check(
       a.tokenizer == b.tokenizer && a.normalization == b.normalization && a.lower == b.lower,
       "a joint vocabulary needs the same tokenizer, normalization and lower-casing on both sides");
-  SideParts parts = build_side(b, {2 * n, [&](uint64_t i) { return part(i % n, i >= n); }});
+  const auto both = [=](uint64_t begin, uint64_t end, FunctionRef<void(std::string_view)> f) {
+    if (begin < n) each(begin, std::min(end, n), false, f);
+    if (end > n) each(std::max(begin, n) - n, end - n, true, f);
+  };
+  SideParts parts = build_side(b, {2 * n, both}, pool);
   TextSide target(parts);
   parts.join = a.join;
   return TextProcessor(TextSide(std::move(parts)), std::move(target), true);
 }
 
-TextProcessor TextProcessor::build(const SideOptions& options, const TextStream& stream) {
-  std::string text;
-  const auto line = [&](uint64_t i) -> std::string_view { return text = stream.chunk(i).text; };
-  SideParts parts = build_side(options, {stream.chunks(), line, true});
+TextProcessor TextProcessor::build(const SideOptions& options, const TextStream& stream,
+                                   Pool* pool) {
+  const auto each = [&](uint64_t begin, uint64_t end, FunctionRef<void(std::string_view)> f) {
+    TextStream::Cursor cursor(stream, begin, end);
+    for (uint64_t i = begin; i < end; ++i) f(cursor.chunk(i).text);
+  };
+  SideParts parts = build_side(options, {stream.chunks(), each, true}, pool);
   const std::optional<int32_t> newline = TextSide(parts).newline();
   check(newline.has_value() || parts.kind != "sentencepiece", options.tokenizer,
         ": has no piece for the newline, which a stream needs; train one with --tokenizer "

@@ -14,15 +14,15 @@ namespace rapt {
 struct LineFile::Index {
   std::string name;
   InputFile file;
-  std::vector<uint64_t> starts;
+  Offsets starts;
   size_t max_line_bytes;
 
   uint64_t end(uint64_t i) const { return starts[i + 1] - 1; }
 };
 
-LineFile::LineFile(const fs::path& path, const CorpusOptions& options, size_t columns) {
+LineFile::LineFile(const fs::path& path, const CorpusOptions& options, size_t columns, Pool* pool) {
   InputFile file(unpacked(path, options.cache));
-  std::vector<uint64_t> starts = index_lines(file, path.string(), columns);
+  Offsets starts = index_lines(file, path.string(), columns, pool);
   index_ = std::make_shared<const Index>(
       Index{path.string(), std::move(file), std::move(starts), options.max_line_bytes});
 }
@@ -33,36 +33,30 @@ bool LineFile::too_long(uint64_t i) const {
   return index_->end(i) - index_->starts[i] > index_->max_line_bytes;
 }
 std::string LineFile::line(uint64_t i) const {
-  check(i < size(), name(), ": line ", i + 1, " of ", size());
-  return line_text(index_->file, index_->starts[i], index_->end(i));
+  return std::string(Cursor(*this, i, i + 1).line(i));
 }
+
+LineFile::Cursor::Cursor(const LineFile& file, uint64_t begin, uint64_t end)
+    : index_(file.index_),
+      text_(index_->file, index_->starts[std::min(begin, file.size())],
+            index_->starts[std::min(end, file.size())]) {}
 
 std::string_view LineFile::Cursor::line(uint64_t i) {
   const Index& index = *index_;
   check(i + 1 < index.starts.size(), index.name, ": line ", i + 1, " of ", index.starts.size() - 1);
-  constexpr uint64_t kBlock = uint64_t{1} << 16;
-  const uint64_t begin = index.starts[i], end = index.end(i);
-  if (begin < begin_ || end > begin_ + block_.size()) {
-    const uint64_t ahead = i == next_ ? std::min(kBlock, index.file.size() - begin) : 0;
-    block_ = index.file.read_text(begin, std::max(end - begin, ahead));
-    begin_ = begin;
-  }
-  next_ = i + 1;
-  std::string_view text(block_.data() + (begin - begin_), end - begin);
-  if (text.ends_with('\r')) text.remove_suffix(1);
-  return text;
+  return text_.line(index.starts[i], index.end(i));
 }
 
 ParallelCorpus::ParallelCorpus(LineFile source, std::shared_ptr<const LineFile> target)
     : source_(std::move(source)), target_(std::move(target)) {}
 
 ParallelCorpus ParallelCorpus::open(const std::vector<fs::path>& paths,
-                                    const CorpusOptions& options) {
+                                    const CorpusOptions& options, Pool* pool) {
   check(paths.size() == 1 || paths.size() == 2, "a corpus is one TSV or two parallel files, found ",
         paths.size(), " files");
-  if (paths.size() == 1) return ParallelCorpus(LineFile(paths[0], options, 2), nullptr);
-  LineFile source(paths[0], options);
-  auto target = std::make_shared<const LineFile>(paths[1], options);
+  if (paths.size() == 1) return ParallelCorpus(LineFile(paths[0], options, 2, pool), nullptr);
+  LineFile source(paths[0], options, 0, pool);
+  auto target = std::make_shared<const LineFile>(paths[1], options, 0, pool);
   check<IoError>(source.size() == target->size(), source.name(), " has ", source.size(), " lines, ",
                  target->name(), " has ", target->size(),
                  ": parallel files must have equally many");
@@ -82,8 +76,9 @@ bool ParallelCorpus::too_long(uint64_t i) const {
   return source_.too_long(i) || (target_ != nullptr && target_->too_long(i));
 }
 
-ParallelCorpus::Cursor::Cursor(const ParallelCorpus& corpus) : source_(corpus.source_) {
-  if (corpus.target_ != nullptr) target_.emplace(*corpus.target_);
+ParallelCorpus::Cursor::Cursor(const ParallelCorpus& corpus, uint64_t begin, uint64_t end)
+    : source_(corpus.source_, begin, end) {
+  if (corpus.target_ != nullptr) target_.emplace(*corpus.target_, begin, end);
 }
 
 ParallelCorpus::Cursor::View ParallelCorpus::Cursor::pair(uint64_t i) {
@@ -100,7 +95,7 @@ std::string ParallelCorpus::name() const {
 struct TextStream::Index {
   std::string name;
   InputFile file;
-  std::vector<uint64_t> starts;  // of chunks, as index_lines gives those of lines
+  Offsets starts;  // of chunks, as index_lines gives those of lines
   std::vector<uint64_t>
       continued;  // chunks that go on with the line of the chunk before; ascending
   bool last_newline;
@@ -118,9 +113,11 @@ static uint64_t cut_place(const InputFile& file, uint64_t begin) {
                                                           : utf8_cut(text, TextStream::kMaxChunk));
 }
 
-TextStream::TextStream(const fs::path& path, const CorpusOptions& options) {
+TextStream::TextStream(const fs::path& path, const CorpusOptions& options, Pool* pool) {
   InputFile file(unpacked(path, options.cache));
-  std::vector<uint64_t> lines = index_lines(file, path.string(), 0), starts, continued;
+  const Offsets lines = index_lines(file, path.string(), 0, pool);
+  Offsets starts;
+  std::vector<uint64_t> continued;
   const bool last_newline = lines.back() == file.size();
   for (size_t i = 0; i + 1 < lines.size(); ++i) {
     const uint64_t end = lines[i + 1] - 1;
@@ -139,12 +136,24 @@ TextStream::TextStream(const fs::path& path, const CorpusOptions& options) {
 uint64_t TextStream::chunks() const { return index_->starts.size() - 1; }
 const std::string& TextStream::name() const { return index_->name; }
 
-TextStream::Chunk TextStream::chunk(uint64_t i) const {
-  check(i < chunks(), name(), ": chunk ", i, " of ", chunks());
+TextStream::Cursor::Cursor(const TextStream& stream, uint64_t begin, uint64_t end)
+    : index_(stream.index_),
+      text_(index_->file, index_->starts[std::min(begin, stream.chunks())],
+            index_->starts[std::min(end, stream.chunks())]) {}
+
+TextStream::Cursor::View TextStream::Cursor::chunk(uint64_t i) {
   const Index& index = *index_;
+  const uint64_t chunks = index.starts.size() - 1;
+  check(i < chunks, index.name, ": chunk ", i, " of ", chunks);
   const uint64_t begin = index.starts[i], next = index.starts[i + 1];
-  if (index.continues(i + 1)) return {index.file.read_text(begin, next - begin), false};
-  return {line_text(index.file, begin, next - 1), i + 1 < chunks() || index.last_newline};
+  if (index.continues(i + 1)) return {text_.text(begin, next), false};
+  return {text_.line(begin, next - 1), i + 1 < chunks || index.last_newline};
+}
+
+TextStream::Chunk TextStream::chunk(uint64_t i) const {
+  Cursor cursor(*this, i, i + 1);
+  const Cursor::View view = cursor.chunk(i);
+  return {std::string(view.text), view.newline};
 }
 
 uint64_t TextStream::line(uint64_t chunk) const {

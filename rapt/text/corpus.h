@@ -1,6 +1,7 @@
-// Texts to train on: an index of line offsets, 8 bytes a line, never the strings; lines are read
-// where they lie, so a corpus may be larger than memory. Opening a corpus reads it once and checks
-// it whole: errors come before the first update, not in the middle of the night.
+// Texts to train on: an index of line offsets, 4 bytes a line, never the strings; lines are read
+// where they lie, so a corpus may be larger than memory. Opening a corpus reads it once, with the
+// threads of a pool where one is given, and checks it whole: errors come before the first update,
+// not in the middle of the night.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,6 +11,8 @@
 #include <vector>
 
 #include "rapt/base/file.h"
+#include "rapt/parallel/pool.h"
+#include "rapt/text/line_index.h"
 
 namespace rapt {
 
@@ -30,24 +33,23 @@ class LineFile {
   struct Index;
 
  public:
-  explicit LineFile(const fs::path& path, const CorpusOptions& options = {}, size_t columns = 0);
+  explicit LineFile(const fs::path& path, const CorpusOptions& options = {}, size_t columns = 0,
+                    Pool* pool = nullptr);
   uint64_t size() const;
   std::string line(uint64_t i) const;  // i from 0; without its newline
   bool too_long(uint64_t i) const;     // over max_line_bytes
   const std::string& name() const;     // the path as given
 
-  // Lines in any order; those one after another come from blocks that are read at once. Of one
-  // thread.
+  // Lines in any order; those from `begin` to `end` (by default all), one after another, come from
+  // blocks that are read at once. Of one thread.
   class Cursor {
    public:
-    explicit Cursor(const LineFile& file) : index_(file.index_) {}
+    explicit Cursor(const LineFile& file, uint64_t begin = 0, uint64_t end = UINT64_MAX);
     std::string_view line(uint64_t i);  // valid until the next call
 
    private:
     std::shared_ptr<const Index> index_;
-    std::string block_;
-    uint64_t begin_ = 0;  // of the block, in the file
-    uint64_t next_ = 0;   // the line after the last
+    ReadAhead text_;
   };
 
  private:
@@ -62,7 +64,8 @@ class ParallelCorpus {
   };
   // One path: TSV, each line exactly one tab. Two: source, target. Throws InvalidArgument for
   // another number; IoError for a line without its tab and for files of different length.
-  static ParallelCorpus open(const std::vector<fs::path>& paths, const CorpusOptions& options = {});
+  static ParallelCorpus open(const std::vector<fs::path>& paths, const CorpusOptions& options = {},
+                             Pool* pool = nullptr);
 
   uint64_t size() const { return source_.size(); }
   Pair pair(uint64_t i) const;
@@ -75,7 +78,7 @@ class ParallelCorpus {
     struct View {
       std::string_view source, target;  // valid until the next call
     };
-    explicit Cursor(const ParallelCorpus& corpus);
+    explicit Cursor(const ParallelCorpus& corpus, uint64_t begin = 0, uint64_t end = UINT64_MAX);
     View pair(uint64_t i);
 
    private:
@@ -92,20 +95,37 @@ class ParallelCorpus {
 // One text, newlines included, in chunks: its lines, where a line of more than 1 KiB counts as
 // several (cut after a space where there is one, never in a code point).
 class TextStream {
+  struct Index;
+
  public:
   struct Chunk {
     std::string text;
     bool newline;  // a newline follows
   };
   static constexpr uint64_t kMaxChunk = uint64_t{1} << 10;  // bytes
-  explicit TextStream(const fs::path& path, const CorpusOptions& options = {});
+  explicit TextStream(const fs::path& path, const CorpusOptions& options = {},
+                      Pool* pool = nullptr);
   uint64_t chunks() const;
   Chunk chunk(uint64_t i) const;
   uint64_t line(uint64_t chunk) const;  // from 1, for messages
   const std::string& name() const;
 
+  // Chunks as LineFile::Cursor gives lines. Of one thread.
+  class Cursor {
+   public:
+    struct View {
+      std::string_view text;  // valid until the next call
+      bool newline;
+    };
+    Cursor(const TextStream& stream, uint64_t begin, uint64_t end);
+    View chunk(uint64_t i);
+
+   private:
+    std::shared_ptr<const Index> index_;
+    ReadAhead text_;
+  };
+
  private:
-  struct Index;
   std::shared_ptr<const Index> index_;
 };
 

@@ -218,6 +218,25 @@ TEST_F(CorpusTest, StreamsGiveTheWholeText) {
   }
 }
 
+TEST_F(CorpusTest, ACursorGivesTheSameChunksInAnyOrder) {
+  std::string text;
+  for (size_t i = 0; i < 3000; ++i) {
+    text += std::string(i % 61, 'x') + std::to_string(i) + (i % 7 == 0 ? "\r\n" : "\n");
+    if (i % 1000 == 500) text += std::string(100'000, 'y') + "\r\n\n";
+  }
+  const TextStream stream(file("text", text + "last\r"));
+  TextStream::Cursor forward(stream, 0, stream.chunks()), jumping(stream, 0, stream.chunks());
+  for (uint64_t i = 0; i < stream.chunks(); ++i) {
+    for (const auto& [cursor, at] :
+         {std::pair(&forward, i), std::pair(&jumping, i * 1237 % 2999)}) {
+      const TextStream::Chunk expected = stream.chunk(at);
+      const TextStream::Cursor::View found = cursor->chunk(at);
+      ASSERT_EQ(found.text, expected.text) << at;
+      ASSERT_EQ(found.newline, expected.newline) << at;
+    }
+  }
+}
+
 TEST_F(CorpusTest, StreamsCutEndlessLines) {
   std::string words, joined;
   while (words.size() < 200000) words += "word ";

@@ -45,12 +45,23 @@ std::string lowered(std::string_view text) {
   return result;
 }
 
+std::string formed(std::string_view text, Normalization form) {
+  std::string result;
+  icu::StringByteSink<std::string> sink(&result);
+  UErrorCode status = U_ZERO_ERROR;
+  normalizer(form).normalizeUTF8(0, {text.data(), static_cast<int32_t>(text.size())}, sink, nullptr,
+                                 status);
+  check_icu(status);
+  return result;
+}
+
+char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
 }  // namespace
 
 Normalization normalization_of(std::string_view name) {
   std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  std::transform(lower.begin(), lower.end(), lower.begin(), ascii_lower);
   for (const auto& [known, form] : kNames) {
     if (lower == known) return form;
   }
@@ -61,17 +72,25 @@ Normalization normalization_of(std::string_view name) {
 std::string_view name_of(Normalization form) { return kNames[static_cast<size_t>(form)].first; }
 
 std::string normalized(std::string_view text, Normalization form, bool lower) {
+  std::string buffer;
+  return std::string(normalized(text, form, lower, buffer));
+}
+
+std::string_view normalized(std::string_view text, Normalization form, bool lower,
+                            std::string& buffer) {
   check(text.size() < size_t{1} << 30, "normalization of ", text.size(),
         " bytes at once, expected less than 2^30");
-  std::string result = lower ? lowered(text) : std::string(text);
-  if (form == Normalization::kNone) return result;
-  std::string formed;
-  icu::StringByteSink<std::string> sink(&formed);
-  UErrorCode status = U_ZERO_ERROR;
-  normalizer(form).normalizeUTF8(0, {result.data(), static_cast<int32_t>(result.size())}, sink,
-                                 nullptr, status);
-  check_icu(status);
-  return formed;
+  if (!lower && form == Normalization::kNone) return text;
+  if (utf8_ascii_end(text) == text.size()) {
+    if (!lower) return text;
+    buffer.resize(text.size());
+    std::transform(text.begin(), text.end(), buffer.begin(), ascii_lower);
+    return buffer;
+  }
+  if (!lower) return buffer = formed(text, form);
+  buffer = lowered(text);
+  if (form != Normalization::kNone) buffer = formed(buffer, form);
+  return buffer;
 }
 
 }  // namespace rapt

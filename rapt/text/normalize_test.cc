@@ -42,6 +42,19 @@ TEST(Normalize, KeepsBytesThatHaveNothingToChange) {
   EXPECT_EQ(form("", "nfkc", true), "");
 }
 
+TEST(Normalize, LeavesAsciiWhereItIs) {
+  const std::string_view text = "Plain ~ text\t\x7F";
+  std::string buffer;
+  for (const char* name : {"none", "nfc", "nfd", "nfkc"}) {
+    const Normalization form = normalization_of(name);
+    EXPECT_EQ(normalized(text, form, false, buffer).data(), text.data());
+    EXPECT_EQ(normalized(text, form, true, buffer), "plain ~ text\t\x7F");
+    EXPECT_EQ(normalized("[@Z`z{ e\u0301", form, true, buffer),
+              form == Normalization::kNfc || form == Normalization::kNfkc ? "[@z`z{ \u00E9"
+                                                                          : "[@z`z{ e\u0301");
+  }
+}
+
 TEST(Normalize, NamesAreKnownInAnyCase) {
   for (const char* name : {"none", "nfc", "nfd", "nfkc"})
     EXPECT_EQ(name_of(normalization_of(name)), name);

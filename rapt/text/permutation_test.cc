@@ -25,6 +25,21 @@ TEST(Permuted, MeetsEveryItemOnce) {
   }
 }
 
+TEST(Permuted, GivesManyItemsAsOneByOne) {
+  for (const uint64_t n : {1, 2, 17, 257, 1000}) {
+    const std::vector<uint64_t> all = order(n, 3);
+    for (const uint64_t begin : {uint64_t{0}, n / 3}) {
+      for (const uint64_t size : {uint64_t{0}, std::min<uint64_t>(n - begin, 5), n - begin}) {
+        std::vector<uint64_t> items(size);
+        permuted(begin, items, n, 3);
+        EXPECT_TRUE(std::equal(items.begin(), items.end(), all.begin() + static_cast<long>(begin)));
+      }
+    }
+  }
+  std::vector<uint64_t> items(3);
+  EXPECT_THROW(permuted(2, items, 4, 0), InvalidArgument);
+}
+
 TEST(Permuted, StaysInsideALargeRange) {
   const uint64_t n = (uint64_t{1} << 40) + 12345;
   for (uint64_t i = 0; i < 1000; ++i) ASSERT_LT(permuted(n - 1 - i, n, 3), n);

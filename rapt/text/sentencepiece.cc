@@ -72,11 +72,12 @@ SentencePieceTokenizer::SentencePieceTokenizer(std::string model, std::string na
 
 SentencePieceTokenizer::~SentencePieceTokenizer() = default;
 
-std::vector<std::string> SentencePieceTokenizer::encode(std::string_view line) const {
+void SentencePieceTokenizer::split(std::string_view line,
+                                   FunctionRef<void(std::string_view)> piece) const {
   std::vector<std::string> pieces;
   const auto status = impl_->processor.Encode(line, &pieces);
   check<IoError>(status.ok(), impl_->name, ": SentencePiece: ", printable(status.ToString()));
-  return pieces;
+  for (const std::string& found : pieces) piece(found);
 }
 
 std::string SentencePieceTokenizer::decode(std::span<const std::string> pieces) const {

@@ -43,11 +43,14 @@ struct TextOptions {
 
 class TextProcessor {
  public:
-  // From data: trains SentencePiece, counts vocabularies. Encoder-decoder: pairs.
-  static TextProcessor build(const TextOptions& options, const ParallelCorpus& corpus);
+  // From data: trains SentencePiece, counts vocabularies, these with the threads of a pool where one
+  // is given. Encoder-decoder: pairs.
+  static TextProcessor build(const TextOptions& options, const ParallelCorpus& corpus,
+                             Pool* pool = nullptr);
   // Decoder-only: a stream, one side, the target. Its decoder_start is the newline where there is
   // one: an empty prompt starts a new line, which the model has seen, as it has not seen <s>.
-  static TextProcessor build(const SideOptions& options, const TextStream& stream);
+  static TextProcessor build(const SideOptions& options, const TextStream& stream,
+                             Pool* pool = nullptr);
 
   // The keys of config.json that describe text: "source" (null when decoder-only), "target",
   // "vocabulary" (joint | separate), "ids" (of the target; the source's are in "source").

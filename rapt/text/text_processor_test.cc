@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "rapt/base/check.h"
+#include "rapt/base/philox.h"
 
 namespace rapt {
 namespace {
@@ -196,6 +197,30 @@ TEST_F(TextProcessorTest, StreamsKeepTheirNewlines) {
     EXPECT_EQ(std::count(ids.begin(), ids.end(), *text.target().newline()), 3) << tokenizer;
     EXPECT_EQ(unknown.count(), 0u);
     EXPECT_EQ(reloaded(text).target().encode_text(sample), ids) << tokenizer;
+  }
+}
+
+// More words than a thread keeps in its own table, in more lines than it takes at once.
+TEST_F(TextProcessorTest, TheNumberOfThreadsChangesNoVocabulary) {
+  std::string text;
+  for (uint32_t i = 0; i < 90'000; ++i) {
+    const PhiloxBlock draw = philox({i, 0, 0, 0}, 8);
+    text += concat("w", draw[0] % 300'000, " ", draw[1] % 50, "\tß", draw[2] % 500, "\n");
+  }
+  const fs::path path = file("many.tsv", text);
+  for (const bool joint : {false, true}) {
+    TextOptions options;
+    options.joint = joint;
+    options.source.tokenizer = options.target.tokenizer = "words";
+    const auto alone = TextProcessor::build(options, ParallelCorpus::open({path}));
+    EXPECT_GT(alone.source().size(), size_t{1} << 16);
+    for (const size_t threads : {1, 2, 3}) {
+      Pool pool(threads);
+      const auto shared =
+          TextProcessor::build(options, ParallelCorpus::open({path}, {}, &pool), &pool);
+      EXPECT_EQ(shared.source().vocabulary().symbols(), alone.source().vocabulary().symbols());
+      EXPECT_EQ(shared.target().vocabulary().symbols(), alone.target().vocabulary().symbols());
+    }
   }
 }
 

@@ -19,29 +19,30 @@ TextSide::TextSide(SideParts parts) : parts_(std::move(parts)) {
 
 std::vector<int32_t> TextSide::encode(std::string_view line, uint64_t line_number,
                                       UnknownSymbols* unknown) const {
+  std::vector<int32_t> ids;
+  encode_to(ids, line, line_number, unknown);
+  return ids;
+}
+
+void TextSide::encode_to(std::vector<int32_t>& ids, std::string_view line, uint64_t line_number,
+                         UnknownSymbols* unknown) const {
   if (utf8_valid_prefix(line) != line.size()) {
     check_utf8(line, line_number == 0 ? "text" : concat("line ", line_number), 0);
   }
-  const bool plain = parts_.normalization == Normalization::kNone && !parts_.lower;
-  const std::string text =
-      plain ? std::string() : normalized(line, parts_.normalization, parts_.lower);
-  const std::vector<std::string> pieces = parts_.tokenizer->encode(plain ? line : text);
-  std::vector<int32_t> ids;
-  ids.reserve(pieces.size());
-  for (const std::string& piece : pieces) {
+  std::string buffer;
+  const std::string_view text = normalized(line, parts_.normalization, parts_.lower, buffer);
+  parts_.tokenizer->split(text, [&](std::string_view piece) {
     const std::optional<int32_t> id = vocabulary().find(piece);
     if (!id && unknown != nullptr) unknown->add(line_number, piece);
     ids.push_back(id.value_or(parts_.ids.unk));
-  }
-  return ids;
+  });
 }
 
 std::vector<int32_t> TextSide::encode_text(std::string_view text, UnknownSymbols* unknown) const {
   std::vector<int32_t> ids;
   for (uint64_t line = 1; !text.empty(); ++line) {
     const size_t newline = text.find('\n');
-    const std::vector<int32_t> part = encode(text.substr(0, newline), line, unknown);
-    ids.insert(ids.end(), part.begin(), part.end());
+    encode_to(ids, text.substr(0, newline), line, unknown);
     if (newline == std::string_view::npos) break;
     if (!newline_ && unknown != nullptr) unknown->add(line, "\n");
     ids.push_back(newline_.value_or(parts_.ids.unk));

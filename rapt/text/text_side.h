@@ -33,6 +33,9 @@ class TextSide {
   // the vocabulary becomes <unk> and is added to `unknown`. An empty line gives no ids.
   std::vector<int32_t> encode(std::string_view line, uint64_t line_number = 0,
                               UnknownSymbols* unknown = nullptr) const;
+  // The same after what `ids` holds.
+  void encode_to(std::vector<int32_t>& ids, std::string_view line, uint64_t line_number = 0,
+                 UnknownSymbols* unknown = nullptr) const;
   // The same for a text with newlines (a prompt): between lines stands the piece "\n".
   std::vector<int32_t> encode_text(std::string_view text, UnknownSymbols* unknown = nullptr) const;
   // Text of ids. Control symbols vanish, <unk> is written as such, `join` is undone.

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <utility>
 
 #include "rapt/base/check.h"
 #include "rapt/base/utf8.h"
@@ -13,9 +14,13 @@ namespace {
 
 class CharTokenizer : public Tokenizer {
  public:
-  std::vector<std::string> encode(std::string_view line) const override {
-    const std::vector<std::string_view> parts = utf8_split(line);
-    return {parts.begin(), parts.end()};
+  void split(std::string_view line, FunctionRef<void(std::string_view)> piece) const override {
+    for (size_t at = 0; at < line.size();) {
+      const size_t size = static_cast<uint8_t>(line[at]) < 0x80 ? 1 : utf8_decode(line, at).size;
+      check(size > 0, "invalid UTF-8 at byte ", at + 1);
+      piece(line.substr(at, size));
+      at += size;
+    }
   }
   std::string decode(std::span<const std::string> pieces) const override {
     std::string text;
@@ -26,16 +31,15 @@ class CharTokenizer : public Tokenizer {
 
 class WordTokenizer : public Tokenizer {
  public:
-  std::vector<std::string> encode(std::string_view line) const override {
-    constexpr std::string_view kSpace = " \t\n\v\f\r";
-    std::vector<std::string> words;
-    for (size_t end = 0; end < line.size();) {
-      const size_t begin = line.find_first_not_of(kSpace, end);
-      if (begin == std::string_view::npos) break;
-      end = std::min(line.find_first_of(kSpace, begin), line.size());
-      words.emplace_back(line.substr(begin, end - begin));
+  void split(std::string_view line, FunctionRef<void(std::string_view)> piece) const override {
+    const auto space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
+    const char *at = line.data(), *const end = at + line.size();
+    for (;;) {
+      at = std::find_if_not(at, end, space);
+      if (at == end) return;
+      const char* const begin = std::exchange(at, std::find_if(at, end, space));
+      piece({begin, at});
     }
-    return words;
   }
   std::string decode(std::span<const std::string> pieces) const override {
     std::string text;
@@ -56,11 +60,8 @@ class ByteTokenizer : public Tokenizer {
       names_[b] = name.data();
     }
   }
-  std::vector<std::string> encode(std::string_view line) const override {
-    std::vector<std::string> pieces;
-    pieces.reserve(line.size());
-    for (const char c : line) pieces.push_back(names_[static_cast<uint8_t>(c)]);
-    return pieces;
+  void split(std::string_view line, FunctionRef<void(std::string_view)> piece) const override {
+    for (const char c : line) piece(names_[static_cast<uint8_t>(c)]);
   }
   // A piece that names no byte (<unk>) stands for itself.
   std::string decode(std::span<const std::string> pieces) const override {
@@ -80,6 +81,12 @@ class ByteTokenizer : public Tokenizer {
 };
 
 }  // namespace
+
+std::vector<std::string> Tokenizer::encode(std::string_view line) const {
+  std::vector<std::string> pieces;
+  split(line, [&](std::string_view piece) { pieces.emplace_back(piece); });
+  return pieces;
+}
 
 std::unique_ptr<Tokenizer> make_char_tokenizer() { return std::make_unique<CharTokenizer>(); }
 std::unique_ptr<Tokenizer> make_word_tokenizer() { return std::make_unique<WordTokenizer>(); }

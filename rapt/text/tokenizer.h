@@ -9,13 +9,17 @@
 #include <string_view>
 #include <vector>
 
+#include "rapt/parallel/pool.h"
+
 namespace rapt {
 
 // Immutable: threads share one. Lines hold no newline; a stream's is a piece of its own, "\n".
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
-  virtual std::vector<std::string> encode(std::string_view line) const = 0;  // valid UTF-8
+  // Gives `piece` the pieces of a line, in order, valid for the call. The line is valid UTF-8.
+  virtual void split(std::string_view line, FunctionRef<void(std::string_view)> piece) const = 0;
+  std::vector<std::string> encode(std::string_view line) const;
   // The text of pieces; valid UTF-8 whatever the pieces are.
   virtual std::string decode(std::span<const std::string> pieces) const = 0;
   // Every piece that there is, when that does not depend on the data (bytes, sentencepiece).
@@ -40,7 +44,7 @@ class SentencePieceTokenizer : public Tokenizer {
  public:
   SentencePieceTokenizer(std::string model, std::string name);  // the file's bytes; throws IoError
   ~SentencePieceTokenizer() override;
-  std::vector<std::string> encode(std::string_view line) const override;
+  void split(std::string_view line, FunctionRef<void(std::string_view)> piece) const override;
   std::string decode(std::span<const std::string> pieces) const override;
   std::vector<std::string> fixed_pieces() const override;  // index = the model's own id
   const SentencePieceSymbols& symbols() const;

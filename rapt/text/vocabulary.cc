@@ -34,24 +34,26 @@ Vocabulary::Vocabulary(std::vector<std::string> symbols, std::span<const int32_t
     : symbols_(std::move(symbols)) {
   check<IoError>(!symbols_.empty() && symbols_.size() <= kMaxSymbols, name, ": ", symbols_.size(),
                  " symbols, expected 1 to ", kMaxSymbols);
-  ids_.reserve(symbols_.size());
   for (size_t id = 0; id < symbols_.size(); ++id) {
-    const auto [first, fresh] = ids_.emplace(symbols_[id], static_cast<int32_t>(id));
-    if (fresh) continue;  // the message takes longer to make than the rest
-    throw IoError(concat(name, ": \"", printable(symbols_[id], 80), "\" has two ids, ",
-                         first->second, " and ", id));
+    const uint32_t first = ids_.add(symbols_[id]);
+    if (first == id) continue;  // the message takes longer to make than the rest
+    throw IoError(
+        concat(name, ": \"", printable(symbols_[id], 80), "\" has two ids, ", first, " and ", id));
   }
+  control_.resize(symbols_.size());
   for (const int32_t id : control) {
     check<IoError>(id >= 0 && static_cast<size_t>(id) < size(), name, ": control symbol ", id,
                    " is not among the ", size(), " symbols");
-    ids_.erase(symbol(id));
+    control_[static_cast<size_t>(id)] = 1;
   }
 }
 
 Vocabulary Vocabulary::of_counts(const PieceCounts& counts, uint64_t min_count, size_t max_size) {
   std::vector<std::pair<uint64_t, std::string_view>> order;
-  for (const auto& [piece, count] : counts) {
-    if (count >= min_count && !is_special(piece)) order.emplace_back(count, piece);
+  for (uint32_t i = 0; i < counts.size(); ++i) {
+    const std::string_view piece = counts.piece(i);
+    if (counts.count(i) >= min_count && !is_special(piece))
+      order.emplace_back(counts.count(i), piece);
   }
   // Bytes of UTF-8 compare as code points do.
   std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
@@ -67,12 +69,6 @@ Vocabulary Vocabulary::of_pieces(std::span<const std::string> pieces) {
   std::vector<std::string> symbols(kSpecialSymbols.begin(), kSpecialSymbols.end());
   symbols.insert(symbols.end(), pieces.begin(), pieces.end());
   return Vocabulary(std::move(symbols), kSpecialIds, "vocabulary");
-}
-
-std::optional<int32_t> Vocabulary::find(std::string_view piece) const {
-  const auto found = ids_.find(piece);
-  if (found == ids_.end()) return {};
-  return found->second;
 }
 
 std::vector<std::string> read_symbols(const fs::path& path) {

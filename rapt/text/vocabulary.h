@@ -7,23 +7,16 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "rapt/base/file.h"
+#include "rapt/text/piece_table.h"
 
 namespace rapt {
 
 // A new vocabulary starts with these, ids 0 … 3.
 inline constexpr std::array<std::string_view, 4> kSpecialSymbols = {"<pad>", "<s>", "</s>",
                                                                     "<unk>"};
-
-struct StringHash {
-  using is_transparent = void;
-  size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
-};
-using PieceCounts = std::unordered_map<std::string, uint64_t, StringHash, std::equal_to<>>;
 
 // Ids that mean something to models and to decoding.
 struct SpecialIds {
@@ -51,11 +44,16 @@ class Vocabulary {
   const std::string& symbol(int32_t id) const { return symbols_[static_cast<size_t>(id)]; }
   const std::vector<std::string>& symbols() const { return symbols_; }
   // The id of a piece of text. "</s>" written in a text is text: nothing, if it is only a symbol.
-  std::optional<int32_t> find(std::string_view piece) const;
+  std::optional<int32_t> find(std::string_view piece) const {
+    const std::optional<uint32_t> id = ids_.find(piece);
+    if (!id || control_[*id] != 0) return {};
+    return static_cast<int32_t>(*id);
+  }
 
  private:
   std::vector<std::string> symbols_;
-  std::unordered_map<std::string, int32_t, StringHash, std::equal_to<>> ids_;
+  PieceTable ids_;
+  std::vector<uint8_t> control_;  // by id: 1 for what is not text
 };
 
 std::vector<std::string> read_symbols(const fs::path& path);  // a JSON array of strings

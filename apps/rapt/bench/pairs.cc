@@ -66,7 +66,7 @@ Pairs read_pairs(const std::string& path) {
   PieceCounts counts;
   for (const TokenPair& pair : tokens) {
     for (const Tokens* side : {&pair.source, &pair.target}) {
-      for (const std::string& token : *side) ++counts[token];
+      for (const std::string& token : *side) counts.add(token);
     }
   }
   const Vocabulary vocabulary = Vocabulary::of_counts(counts, 1, 0);

@@ -149,13 +149,17 @@ class BackwardChunk {
     const bool copy_k = is_far(a_.k.row, a_.dim, keys) || a_.dim % kLanes != 0;
     const Rows k = stage(k_, key, last, a_.dim, copy_k, k_copy_);
     const Rows v = stage(v_, key, last, a_.dim_v, is_far(a_.v.row, a_.dim_v, keys), v_copy_);
-    block_.run(key, keys, k, v, true, ahead_);
+    // The next keys first, but for a short sequence: its rows were requested by the task before.
+    const bool is_last = last == end_ || Prefetch::pays(s_);
+    Prefetch next;
+    if (!is_last) next.keys(a_, k_, v_, last, std::min(end_, last + kBlock));
+    Prefetch& ahead = is_last ? ahead_ : next;
+    block_.run(key, keys, k, v, true, ahead);
     const size_t vecs = width_ / kLanes, vecs_v = width_v_ / kLanes;
     product<false>(keys, vecs_v, block_.p(), kBlock, dout.data, dout.stride, rows,
-                   Prefetching{dv, ahead_});
-    product<false>(keys, vecs, block_.ds(), kBlock, q.data, q.stride, rows,
-                   Prefetching{dk, ahead_});
-    product<true>(rows, vecs, block_.ds(), kBlock, k.data, k.stride, keys, Prefetching{dq, ahead_});
+                   Prefetching{dv, ahead});
+    product<false>(keys, vecs, block_.ds(), kBlock, q.data, q.stride, rows, Prefetching{dk, ahead});
+    product<true>(rows, vecs, block_.ds(), kBlock, k.data, k.stride, keys, Prefetching{dq, ahead});
   }
   Rows stage_q(size_t rows) {
     const bool copy = is_far(a_.q.row, a_.dim, rows) || a_.dim % kLanes != 0;

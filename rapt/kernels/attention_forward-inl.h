@@ -71,8 +71,11 @@ class ForwardTile {
       const bool far_v = is_far(a_.v.row, a_.dim_v, last - key);
       const Rows k = stage(k_, key, last, a_.dim, far_k, k_copy_);
       const Rows v = stage(v_, key, last, a_.dim_v, far_v || a_.dim_v % kLanes != 0, v_copy_);
+      Prefetch next;  // keys; behind the last ones, what the next task needs
+      next.keys(a_, k_, v_, last, std::min(stop, last + kKeyTile));
+      Prefetch& ahead = last < stop ? next : ahead_;
       split_vectors(vecs_, panel_vecs(range_), [&](size_t vec, size_t count) HWY_ATTR {
-        panel(vec * kLanes, count, key, last, k, v);
+        panel(vec * kLanes, count, key, last, k, v, ahead);
       });
     }
     finish();
@@ -82,7 +85,7 @@ class ForwardTile {
   size_t tile_start(size_t query) const { return range_.first(query) / kKeyTile * kKeyTile; }
 
   // The queries first … of this tile against the keys [key, last).
-  void panel(size_t first, size_t vecs, size_t key, size_t last, Rows k, Rows v) {
+  void panel(size_t first, size_t vecs, size_t key, size_t last, Rows k, Rows v, Prefetch& ahead) {
     const size_t width = vecs * kLanes, rows = std::min(width, rows_ - first);
     const size_t query = query_ + first, last_query = query + rows - 1;
     const size_t stop = range_.stop(last_query), begin = std::max(key, range_.first(query) / 8 * 8);
@@ -95,7 +98,7 @@ class ForwardTile {
     std::copy_n(state_.max + first, width, top_ + first);
     product<false>(keys, vecs, k.data + (begin - key) * k.stride, k.stride, qt_ + first * a_.dim,
                    width, a_.dim,
-                   Prefetching{Store{score_, width, plain ? top_ + first : nullptr}, ahead_});
+                   Prefetching{Store{score_, width, plain ? top_ + first : nullptr}, ahead});
     if (s_.bias != nullptr) pack_bias(query, rows, begin, keys, width);
     for (size_t u = 0; u < width; u += kLanes) {
       if (!plain) adjust(u, width, query + u, begin, keys, masked, top_ + first + u);
@@ -107,7 +110,7 @@ class ForwardTile {
                         is_first ? nullptr : state_.decay + first,
                         is_last ? state_.scale + first : nullptr};
     product<true>(rows, vectors(a_.dim_v), score_, width, v.data + (begin - key) * v.stride,
-                  v.stride, keys, Prefetching{output, ahead_});
+                  v.stride, keys, Prefetching{output, ahead});
   }
 
   void pack_bias(size_t query, size_t rows, size_t key, size_t keys, size_t width) {

@@ -9,11 +9,12 @@
 
 namespace rapt::kernels::attn {
 
-// The rows that a later task reads or writes, requested between the register tiles of this one.
+// The rows that are read or written next, by a later task or by this one, requested between the
+// register tiles.
 class Prefetch : public StripPrefetch {
  public:
   Prefetch() : StripPrefetch(kLinesAStep) {}
-  // Where a later task comes down to one tile; that of a long sequence hides its misses itself.
+  // Where a later task comes down to one tile; that of a long sequence requests its own keys.
   static bool pays(const AttentionSequence& s) {
     return s.queries <= kQueryTile && s.keys <= kQueryTile && s.slots == nullptr;
   }
@@ -32,6 +33,12 @@ class Prefetch : public StripPrefetch {
     add({grad.dq + head * a.q.head, a.q.row, s.queries, a.dim});
     add({grad.dk + kv_head * a.k.head, a.k.row, s.keys, a.dim});
     add({grad.dv + kv_head * a.v.head, a.v.row, s.keys, a.dim_v});
+  }
+  // The keys [first, last), where they follow one another.
+  void keys(const Attention& a, const KeyRows& k, const KeyRows& v, size_t first, size_t last) {
+    if (first < k.begin || first >= last || k.slots != nullptr) return;
+    add({k.row(first), k.stride, last - first, a.dim});
+    add({v.row(first), v.stride, last - first, a.dim_v});
   }
 
  private:

@@ -61,6 +61,15 @@ struct BiasActivation {
   }
 };
 
+// The bias, where it is all that an epilogue does.
+template <class Epilogue>
+HWY_INLINE const float* bias_alone(const Epilogue&) {
+  return nullptr;
+}
+HWY_INLINE const float* bias_alone(const BiasActivation<Activation::kNone>& e) {
+  return e.pre_activation == nullptr ? e.bias : nullptr;
+}
+
 // A product as the loops see it.
 struct Operation {
   Op op;
@@ -101,8 +110,10 @@ template <class Epilogue>
 void multiply_rows(const Operation& g, Range rows, Range cols, size_t k0, size_t kc, Operands in,
                    const Epilogue& epilogue, float* tile, StripPrefetch& ahead) {
   const bool last = k0 + kc >= g.k, add = k0 > 0 || g.accumulate;
-  // Nothing to do after the dot products: the micro-kernel writes to C, not to `tile`.
-  const bool plain = !add && g.alpha == 1.0f && (!last || std::is_same_v<Epilogue, Identity>);
+  const float* const bias = last ? bias_alone(epilogue) : nullptr;
+  // What the micro-kernel can do itself, without `tile`.
+  const bool simple =
+      g.alpha == 1.0f && (!last || std::is_same_v<Epilogue, Identity> || (bias != nullptr && !add));
   const size_t count = rows.size();
   const float* const b = in.b;
   size_t vectors = max_vectors(count);
@@ -115,12 +126,15 @@ void multiply_rows(const Operation& g, Range rows, Range cols, size_t k0, size_t
     const size_t width = vectors * kLanes, n = std::min(width, left), offset = j - cols.begin;
     float* c = g.c + rows.begin * g.ldc + j;
     in.b = b + offset / kPanel * in.b_panel + offset % kPanel;
-    const bool in_place = plain && n == width;
+    const bool in_place = simple && n == width;
     ahead.step();
     for (size_t i = 0; i < count; ++i) prefetch(c + i * g.ldc, n);
-    kTiles[count - 1][hwy::Num0BitsBelowLS1Bit_Nonzero64(vectors)](kc, in, in_place ? c : tile,
-                                                                   in_place ? g.ldc : width);
-    if (!in_place) {
+    const TileFn run =
+        kTiles[g.op == Op::kTN][count - 1][hwy::Num0BitsBelowLS1Bit_Nonzero64(vectors)];
+    if (in_place) {
+      run(kc, in, {c, g.ldc, add, bias == nullptr ? nullptr : bias + j});
+    } else {
+      run(kc, in, {tile, width});
       const auto finish = [&](auto add_c, const auto& map) HWY_ATTR {
         finish_tile<add_c.value>(tile, count, width, n, g.alpha, c, g.ldc, rows.begin, j, map);
       };
@@ -162,52 +176,23 @@ HWY_INLINE Operands operands_b(const Operation& g, Range cols, size_t k0, size_t
   return in;
 }
 
-// kTN: row panels of op(A) that are packed at once.
-constexpr size_t panels_a_group(const GemmBlocks& blocks) {
-  return std::clamp<size_t>(blocks.rows / kRows, 1, kMaxGroup);
-}
-
 // Points `in` at row panel p of op(A), k in [k0, k0 + kc): in place, or packed first.
-HWY_INLINE void set_operand_a(const Operation& g, const RowPanels& panels, size_t p, size_t k0,
-                              size_t kc, const GemmBlocks& blocks, float* scratch, Operands& in) {
-  const Range panel{panels.begin(p), panels.begin(p + 1)};
-  if (g.op != Op::kTN) {
-    in.a = g.a + panel.begin * g.lda + k0;
-    in.a_row = g.lda, in.a_col = 1;
-    if (!blocks.pack_a) return;
-    pack_a_rows(in.a, g.lda, panel.size(), kc, scratch);
-    in.a = scratch;
-    in.a_row = packed_row(kc);
-    return;
-  }
-  if (!blocks.pack_a) {
-    in.a = g.a + k0 * g.lda + panel.begin;
-    in.a_row = 1, in.a_col = g.lda;
-    return;
-  }
-  const size_t group = panels_a_group(blocks);
-  const size_t first = p / group * group;
-  if (p == first) {
-    pack_a_transposed(g.a + k0 * g.lda, g.lda, g.m, panels, first,
-                      std::min(first + group, panels.count), kc, scratch);
-  }
-  in.a = scratch + (p - first) * packed_a_stride(kc);
-  in.a_row = 1, in.a_col = kPackedRows;
+HWY_INLINE void set_operand_a(const Operation& g, Range panel, size_t k0, size_t kc,
+                              const GemmBlocks& blocks, float* scratch, Operands& in) {
+  in.a = g.op == Op::kTN ? g.a + k0 * g.lda + panel.begin : g.a + panel.begin * g.lda + k0;
+  in.a_stride = g.lda;
+  if (!blocks.pack_a) return;
+  pack_a_rows(in.a, g.lda, panel.size(), kc, scratch);
+  in.a = scratch;
+  in.a_stride = packed_row(kc);
 }
 
-// The rows of A behind row panel p: those of the next panel, or of all that are packed next.
+// The rows of A of the panel behind p. Those of kTN, the micro-kernel requests itself.
 HWY_INLINE Strip rows_after(const Operation& g, const RowPanels& panels, size_t p, size_t k0,
-                            size_t kc, const GemmBlocks& blocks) {
-  if (g.op != Op::kTN) {
-    if (p + 1 == panels.count) return {};
-    const size_t first = panels.begin(p + 1), last = panels.begin(p + 2);
-    return {g.a + first * g.lda + k0, g.lda, last - first, kc};
-  }
-  const size_t group = panels_a_group(blocks), next = p / group * group + group;
-  if (!blocks.pack_a || next >= panels.count) return {};
-  const size_t first = panels.begin(next),
-               last = panels.begin(std::min(next + group, panels.count));
-  return {g.a + k0 * g.lda + first, g.lda, kc, last - first};
+                            size_t kc) {
+  if (g.op == Op::kTN || p + 1 == panels.count) return {};
+  const size_t first = panels.begin(p + 1), last = panels.begin(p + 2);
+  return {g.a + first * g.lda + k0, g.lda, last - first, kc};
 }
 
 // C(rows, cols).
@@ -225,17 +210,12 @@ void multiply(const Operation& g, Range rows, Range cols, const GemmBlocks& bloc
     for (size_t k0 = 0; k0 < g.k || k0 == 0; k0 += kc_max) {
       const size_t kc = std::min(kc_max, g.k - k0);
       Operands in = operands_b(g, block, k0, kc, direct, scratch.b);
-      // A step of `ahead` is a tile.
-      const size_t tiles = ceil_div(block.size(), kPanel);
-      const size_t panels_ahead = g.op == Op::kTN ? panels_a_group(blocks) : 1;
-      StripPrefetch ahead(0);
       for (size_t p = 0; p < panels.count; ++p) {
-        if (p % panels_ahead == 0) {
-          ahead = StripPrefetch(rows_after(g, panels, p, k0, kc, blocks), panels_ahead * tiles);
-        }
-        set_operand_a(g, panels, p, k0, kc, blocks, scratch.a, in);
-        multiply_rows(g, {panels.begin(p), panels.begin(p + 1)}, block, k0, kc, in, epilogue,
-                      scratch.tile, ahead);
+        // A step of `ahead` is a tile.
+        StripPrefetch ahead(rows_after(g, panels, p, k0, kc), ceil_div(block.size(), kPanel));
+        const Range panel{panels.begin(p), panels.begin(p + 1)};
+        set_operand_a(g, panel, k0, kc, blocks, scratch.a, in);
+        multiply_rows(g, panel, block, k0, kc, in, epilogue, scratch.tile, ahead);
       }
     }
   }

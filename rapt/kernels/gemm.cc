@@ -29,7 +29,7 @@ void Multiply(const Gemm& g, const float* packed, const Rectangle& part, const G
                                      .alpha = g.alpha,
                                      .accumulate = g.accumulate};
   const auto run = [&](const auto& epilogue) {
-    product::multiply(operation, part.rows, part.cols, blocks, GemmScratch(scratch, g.op, blocks),
+    product::multiply(operation, part.rows, part.cols, blocks, GemmScratch(scratch, blocks),
                       epilogue);
   };
   const bool plain = g.bias.empty() && g.pre_activation.data() == nullptr;
@@ -63,22 +63,21 @@ namespace {
 // cache with eight ways.
 bool rows_collide(const Gemm& g) { return g.a.stride() % 1024 == 0 && g.m() > 8; }
 
-// Measured (docs/math/linear.md): B in place when its rows are at most 2 KiB apart, which the L1
-// prefetcher follows, or when there is no reuse to pay a packing; A of a kTN packed when its rows
-// are longer than 1 KiB; small blocks of B for few rows, so that they are used before they leave
-// the L2 cache.
+// Measured (docs/math/linear.md): B in place for kTN, where the micro-kernel requests its rows, or when
+// its rows are at most 2 KiB apart, which the L1 prefetcher follows, or when there is no reuse to pay
+// a packing; small blocks of B for few rows, so that they are used before they leave the L2 cache.
 GemmBlocks choose_blocks(const Gemm& g, const GemmTuning& tuning, bool packed) {
-  const bool tn = g.op == Op::kTN, tuned = tuning.direct_below >= 0;
-  const bool short_rows = !tuned && g.b.stride() <= 512 && (tn || g.k() <= kMaxBlock);
-  const size_t direct_below = tuned ? static_cast<size_t>(tuning.direct_below) : 14;
+  const bool tn = g.op == Op::kTN;
   GemmBlocks blocks{};
-  blocks.columns = tuning.columns != 0 ? tuning.columns : tn ? 512 : g.m() <= 128 ? 64 : 256;
+  if (tuning.direct_below >= 0) {
+    blocks.direct = g.m() <= static_cast<size_t>(tuning.direct_below);
+  } else {
+    blocks.direct = tn || g.m() <= kMostRows || (g.b.stride() <= 512 && g.k() <= kMaxBlock);
+  }
+  blocks.direct = blocks.direct && !packed && g.op != Op::kNT;
+  blocks.columns = tuning.columns != 0 ? tuning.columns : g.m() <= 128 ? 64 : 256;
   blocks.columns = std::min(blocks.columns, ceil_div(g.n(), PackedB::kWidth) * PackedB::kWidth);
-  blocks.rows = tuning.rows != 0 ? tuning.rows : 112;
-  blocks.direct = !packed && g.op != Op::kNT && (short_rows || g.m() <= direct_below);
-  blocks.pack_a = tuning.pack_a >= 0 ? tuning.pack_a != 0
-                  : tn               ? g.a.stride() > 256
-                                     : rows_collide(g);
+  blocks.pack_a = !tn && (tuning.pack_a >= 0 ? tuning.pack_a != 0 : rows_collide(g));
   return blocks;
 }
 
@@ -94,9 +93,9 @@ void run(const Gemm& g, const float* packed, const GemmTuning& tuning, Pool& poo
   if (m == 0 || n == 0) return;
   const GemmBlocks blocks = choose_blocks(g, tuning, packed != nullptr);
   const size_t threads = m * n * k < kWorthAThread ? 1 : pool.threads();
-  const Grid grid = choose_grid(m, n, threads, packed != nullptr, g.op == Op::kTN);
+  const Grid grid = choose_grid(m, n, threads, packed == nullptr && !blocks.direct);
   const auto multiply = HWY_DYNAMIC_DISPATCH(Multiply);
-  pool.run(grid.rows * grid.cols, GemmScratch::floats(g.op, blocks, packed == nullptr),
+  pool.run(grid.rows * grid.cols, GemmScratch::floats(blocks, packed == nullptr),
            [&](size_t t, float* scratch) {
              const Rectangle part(grid, m, n, t);
              if (!part.empty()) multiply(g, packed, part, blocks, scratch);

@@ -1,5 +1,5 @@
-// Packing for the matrix product, for one SIMD target: panels of op(B) and of op(A) in the order in
-// which the micro-kernel reads them. Include after foreach_target.h.
+// Packing for the matrix product, for one SIMD target: panels of op(B), in the order in which the
+// micro-kernel reads them, and rows of A that would collide in the cache. Include after foreach_target.h.
 #if defined(RAPT_KERNELS_GEMM_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RAPT_KERNELS_GEMM_PACK_INL_H_
 #undef RAPT_KERNELS_GEMM_PACK_INL_H_
@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "hwy/cache_control.h"
 #include "rapt/kernels/gemm_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -113,36 +114,6 @@ inline void pack_panels(const float* HWY_RESTRICT b, size_t ldb, size_t cols, si
     if (rest != 0) {
       std::memset(out, 0, kPanel * sizeof(float));
       std::memcpy(out, b + whole, rest * sizeof(float));
-    }
-  }
-}
-
-// Rows of op(A) in a packed panel, and floats from one such panel to the next: panels are written
-// side by side, and the gap keeps them from falling into the same set of the L1 cache.
-constexpr size_t kPackedRows = (kRows + kLanes - 1) / kLanes * kLanes;
-constexpr size_t packed_a_stride(size_t k_count) { return k_count * kPackedRows + 16; }
-
-// kTN: A is k x m. Copies the row panels [first, last) of op(A) to [panel][k][kPackedRows].
-inline void pack_a_transposed(const float* HWY_RESTRICT a, size_t lda, size_t m,
-                              const RowPanels& rows, size_t first, size_t last, size_t k_count,
-                              float* HWY_RESTRICT to) {
-  const F32 d;
-  size_t starts[kMaxGroup + 1];
-  for (size_t p = first; p <= last; ++p) starts[p - first] = rows.begin(p);
-  const size_t begin = starts[0], size = starts[last - first] - begin;
-  for (size_t k = 0; k < k_count; ++k, a += lda, to += kPackedRows) {
-    if (k + kAhead < k_count) prefetch(a + kAhead * lda + begin, size);
-    const size_t readable = (k_count - 1 - k) * lda + m;  // of this row and those below it
-    float* HWY_RESTRICT out = to;
-    for (size_t p = 0; p < last - first; ++p, out += packed_a_stride(k_count)) {
-      const size_t i = starts[p];
-      if (i + kPackedRows <= readable) {
-        for (size_t q = 0; q < kPackedRows; q += kLanes) {
-          hn::Store(hn::LoadU(d, a + i + q), d, out + q);
-        }
-      } else {
-        std::memcpy(out, a + i, (starts[p + 1] - i) * sizeof(float));
-      }
     }
   }
 }

@@ -34,27 +34,23 @@ struct RowPanels {
 // These change the speed, never the bits.
 struct GemmBlocks {
   size_t columns;  // of B, packed at once
-  size_t rows;     // kTN: of op(A), packed at once
   bool direct;     // read B in place
   bool pack_a;     // else read A in place
 };
-inline constexpr size_t kMaxGroup = 64;  // row panels of A packed at once
 inline constexpr size_t kMostRows = 14;  // of a tile, on any target
 inline constexpr size_t kRowGap = 16;    // floats between packed rows: not all in one cache set
 
 // The memory of one task.
 struct GemmScratch {
   static constexpr size_t kTile = 512;  // 14 x 32 or 1 x 128
-  static size_t a_size(Op op, const GemmBlocks& blocks) {
-    if (!blocks.pack_a) return 0;
-    if (op == Op::kTN) return 2 * kMaxBlock * (blocks.rows + 16);  // padded row panels
-    return kMostRows * (kMaxBlock + kRowGap);
+  static size_t a_size(const GemmBlocks& blocks) {
+    return blocks.pack_a ? kMostRows * (kMaxBlock + kRowGap) : 0;
   }
-  static size_t floats(Op op, const GemmBlocks& blocks, bool packs_b) {
-    return kTile + a_size(op, blocks) + (packs_b ? kMaxBlock * blocks.columns : 0);
+  static size_t floats(const GemmBlocks& blocks, bool packs_b) {
+    return kTile + a_size(blocks) + (packs_b ? kMaxBlock * blocks.columns : 0);
   }
-  GemmScratch(float* memory, Op op, const GemmBlocks& blocks)
-      : tile(memory), a(memory + kTile), b(memory + kTile + a_size(op, blocks)) {}
+  GemmScratch(float* memory, const GemmBlocks& blocks)
+      : tile(memory), a(memory + kTile), b(memory + kTile + a_size(blocks)) {}
 
   float *tile, *a, *b;
 };
@@ -65,7 +61,7 @@ struct Grid {
 };
 
 // At most `threads` rectangles. Each task packs what it reads, so the cut that packs least wins.
-inline Grid choose_grid(size_t m, size_t n, size_t threads, bool b_packed, bool a_packs) {
+inline Grid choose_grid(size_t m, size_t n, size_t threads, bool packs_b) {
   Grid best{1, 1};
   double best_cost = 1e300;
   for (size_t tm = 1; tm <= threads; ++tm) {
@@ -73,9 +69,8 @@ inline Grid choose_grid(size_t m, size_t n, size_t threads, bool b_packed, bool 
     const auto rows = static_cast<double>(ceil_div(m, tm));
     const auto cols = static_cast<double>(PackedB::kWidth) *
                       static_cast<double>(ceil_div(ceil_div(n, PackedB::kWidth), tn));
-    // In cycles for one k: FMAs, then the packing of a row of B and of a column of A.
-    const double pack_b = b_packed ? 0.1 : 0.5, pack_a = a_packs ? 0.3 : 0.1;
-    const double cost = rows * cols / 64 + pack_b * cols + pack_a * rows;
+    // In cycles for one k: FMAs, then reading, or packing, a row of B, and reading a column of A.
+    const double cost = rows * cols / 64 + (packs_b ? 0.5 : 0.1) * cols + 0.1 * rows;
     if (cost < best_cost) best_cost = cost, best = {tm, tn};
   }
   return best;

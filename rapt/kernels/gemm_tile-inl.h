@@ -9,9 +9,9 @@
 
 #include <array>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
-#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "rapt/kernels/gemm_plan.h"
 
@@ -36,21 +36,73 @@ constexpr size_t max_vectors(size_t rows) {
   return rows == 1 ? 8 : rows <= 3 ? 4 : 2;
 }
 
-// Where the operands of a tile are: A(i, k) = a[i * a_row + k * a_col], and B(k, j) is at
-// b[k * b_row + j] within a panel of 32 columns; the next panel is b_panel further.
+// Where the operands of a tile are: A(i, k) = a[i * a_stride + k], or, for A in columns (kTN),
+// a[k * a_stride + i]; B(k, j) is at b[k * b_row + j] within a panel of 32 columns; the next panel
+// is b_panel further.
 struct Operands {
   const float* a;
-  size_t a_row, a_col;
+  size_t a_stride;
   const float* b;
   size_t b_row, b_panel;
 };
 
+// Where a tile goes, its rows `row` floats apart: c = dot, c = dot + c, or c = dot + bias.
+struct TileOutput {
+  float* c;
+  size_t row;
+  bool add = false;
+  const float* bias = nullptr;  // or null
+};
+
+// Column k of the kR rows of A, then the next. Four rows share a pointer: x86 addresses 0, 1 and 2
+// times a stride for free.
+template <size_t kR>
+class AInRows {
+ public:
+  HWY_INLINE AInRows(const float* a, size_t stride)
+      : stride_(stride),
+        three_(3 * stride),
+        a_{a, a + 4 * stride, a + 8 * stride, a + 12 * stride} {}
+  HWY_INLINE float operator()(size_t i) const {
+    return a_[i / 4][i % 4 == 3 ? three_ : i % 4 * stride_];
+  }
+  HWY_INLINE void next() {
+#pragma GCC unroll 4
+    for (size_t g = 0; g < (kR + 3) / 4; ++g) a_[g] += 1;
+  }
+
+ private:
+  size_t stride_, three_;
+  const float* a_[4];
+};
+
+// The same where columns are contiguous. They are far apart: no prefetcher of the CPU follows, so the
+// next ones are requested, into L2, since those a power of two apart fall into few sets of L1.
+template <size_t kR>
+class AInColumns {
+ public:
+  HWY_INLINE AInColumns(const float* a, size_t stride) : stride_(stride), a_(a) {}
+  HWY_INLINE float operator()(size_t i) const { return a_[i]; }
+  HWY_INLINE void next() {
+    const float* ahead = a_ + kAhead * stride_;
+    __builtin_prefetch(ahead, 0, 2);
+    if constexpr (kR > 1) __builtin_prefetch(ahead + kR - 1, 0, 2);  // perhaps another line
+    a_ += stride_;
+  }
+
+ private:
+  static constexpr size_t kAhead = 32;
+  size_t stride_;
+  const float* a_;
+};
+
 // Rows of B requested ahead of their use: B may be in L3 or memory when it is read the first time.
+// Beside A in columns, which crowds L1, into L2.
 inline constexpr size_t kAheadB = 24;
 
-// out[i * out_row + j] = (A B)(i, j) for i < kR, j < kV * lanes
-template <size_t kR, size_t kV>
-void Tile(size_t k_count, const Operands& in, float* HWY_RESTRICT out, size_t out_row) {
+// The product of kR rows of A and kV * lanes columns of B.
+template <size_t kR, size_t kV, bool kColumns>
+void Tile(size_t k_count, const Operands& in, const TileOutput& out) {
   const F32 d;
   Vec sum[kR][kV];
 #pragma GCC unroll 16
@@ -58,11 +110,9 @@ void Tile(size_t k_count, const Operands& in, float* HWY_RESTRICT out, size_t ou
 #pragma GCC unroll 8
     for (size_t j = 0; j < kV; ++j) sum[i][j] = hn::Zero(d);
   }
-  // Four rows share a pointer: x86 addresses 0, 1 and 2 times a stride for free.
-  const size_t row = in.a_row, row3 = 3 * row, step_a = in.a_col, step_b = in.b_row;
-  const float* a[4] = {in.a, in.a + 4 * row, in.a + 8 * row, in.a + 12 * row};
+  std::conditional_t<kColumns, AInColumns<kR>, AInRows<kR>> a(in.a, in.a_stride);
+  const size_t step_b = in.b_row, panel = in.b_panel;
   const float* HWY_RESTRICT b = in.b;
-  const size_t panel = in.b_panel;
   for (size_t k = 0; k < k_count; ++k) {
     Vec bv[kV];
 #pragma GCC unroll 8
@@ -72,44 +122,57 @@ void Tile(size_t k_count, const Operands& in, float* HWY_RESTRICT out, size_t ou
     if constexpr (kR > 1) {  // one row reads faster than prefetches could be issued
 #pragma GCC unroll 8
       for (size_t j = 0; j < kV * kLanes; j += 16) {
-        hwy::Prefetch(b + kAheadB * step_b + j / kPanel * panel + j % kPanel);
+        __builtin_prefetch(b + kAheadB * step_b + j / kPanel * panel + j % kPanel, 0,
+                           kColumns ? 2 : 3);
       }
     }
     b += step_b;
 #pragma GCC unroll 16
     for (size_t i = 0; i < kR; ++i) {
-      const Vec av = hn::Set(d, a[i / 4][i % 4 == 3 ? row3 : i % 4 * row]);
+      const Vec av = hn::Set(d, a(i));
 #pragma GCC unroll 8
       for (size_t j = 0; j < kV; ++j) sum[i][j] = hn::MulAdd(av, bv[j], sum[i][j]);
     }
-#pragma GCC unroll 4
-    for (size_t g = 0; g < (kR + 3) / 4; ++g) a[g] += step_a;
+    a.next();
   }
+  const auto write = [&](const auto& finish) HWY_ATTR {
+    float* c = out.c;
 #pragma GCC unroll 16
-  for (size_t i = 0; i < kR; ++i) {
+    for (size_t i = 0; i < kR; ++i, c += out.row) {
 #pragma GCC unroll 8
-    for (size_t j = 0; j < kV; ++j) hn::StoreU(sum[i][j], d, out + j * kLanes);
-    out += out_row;
+      for (size_t j = 0; j < kV; ++j) {
+        hn::StoreU(finish(sum[i][j], c + j * kLanes, j * kLanes), d, c + j * kLanes);
+      }
+    }
+  };
+  if (out.bias != nullptr) {
+    write([&](Vec dot, const float*, size_t j)
+              HWY_ATTR { return hn::Add(dot, hn::LoadU(d, out.bias + j)); });
+  } else if (out.add) {
+    write([&](Vec dot, const float* c, size_t) HWY_ATTR { return hn::Add(dot, hn::LoadU(d, c)); });
+  } else {
+    write([](Vec dot, const float*, size_t) HWY_ATTR { return dot; });
   }
 }
 
-using TileFn = void (*)(size_t, const Operands&, float*, size_t);
+using TileFn = void (*)(size_t, const Operands&, const TileOutput&);
 
-template <size_t kR, size_t kV>
+template <size_t kR, size_t kV, bool kColumns>
 constexpr TileFn tile_or_null() {
   if constexpr (kV <= max_vectors(kR))
-    return &Tile<kR, kV>;
+    return &Tile<kR, kV, kColumns>;
   else
     return nullptr;
 }
-template <size_t... kR>
+template <bool kColumns, size_t... kR>
 constexpr auto make_tiles(std::index_sequence<kR...>) {
   return std::array<std::array<TileFn, 4>, sizeof...(kR)>{
-      {{tile_or_null<kR + 1, 1>(), tile_or_null<kR + 1, 2>(), tile_or_null<kR + 1, 4>(),
-        tile_or_null<kR + 1, 8>()}...}};
+      {{tile_or_null<kR + 1, 1, kColumns>(), tile_or_null<kR + 1, 2, kColumns>(),
+        tile_or_null<kR + 1, 4, kColumns>(), tile_or_null<kR + 1, 8, kColumns>()}...}};
 }
-// kTiles[rows - 1][log2(vectors)]
-inline constexpr auto kTiles = make_tiles(std::make_index_sequence<kRows>());
+// kTiles[A in columns][rows - 1][log2(vectors)]
+inline constexpr std::array kTiles{make_tiles<false>(std::make_index_sequence<kRows>()),
+                                   make_tiles<true>(std::make_index_sequence<kRows>())};
 
 }  // namespace product
 }  // namespace rapt::kernels::HWY_NAMESPACE

@@ -6,6 +6,8 @@
 namespace rapt {
 namespace {
 
+constexpr size_t kKept = size_t{4} << 20;  // bytes: smaller blocks wait for the next call
+
 size_t rows_of(const Sentence& s) { return s.source.size() + s.prefix.size() + 1; }
 
 // Runs of `order`, each of about batch_tokens rows and at least one sentence; enough of them for
@@ -62,6 +64,7 @@ std::vector<std::vector<Hypothesis>> Decoder::decode(std::span<const Sentence> s
   } else {
     pool_.run(batches.size(), run);
   }
+  MemoryPool::process().trim(kKept);  // the next call may be of another size, or far away
   return results;
 }
 

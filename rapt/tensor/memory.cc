@@ -107,11 +107,11 @@ void MemoryPool::release(Block* block) {
   stats_.bytes_in_use -= class_bytes(block->size_class);
 }
 
-void MemoryPool::trim() {
+void MemoryPool::trim(size_t least) {
   const std::lock_guard lock(mutex_);
-  for (Block*& head : free_) {
-    while (head != nullptr) {
-      Block* block = std::exchange(head, head->next);
+  for (size_t c = class_of(least); c < kClasses; ++c) {
+    while (free_[c] != nullptr) {
+      Block* block = std::exchange(free_[c], free_[c]->next);
       stats_.bytes -= class_bytes(block->size_class);
       system_free(block);
     }

@@ -38,7 +38,8 @@ class MemoryPool {
 
   Block* allocate(size_t bytes);  // one reference; not cleared
   void release(Block* block);     // back to its list, when the last reference has gone
-  void trim();                    // gives all free blocks back to the system
+  // Gives free blocks back to the system: those of at least so many bytes.
+  void trim(size_t least = 0);
 
   struct Stats {
     size_t system_allocations = 0;  // blocks asked from the system so far

@@ -69,5 +69,16 @@ TEST(MemoryPool, ASlightlyLargerBlockServesToo) {
   EXPECT_EQ(pool.stats().system_allocations, 2u);
 }
 
+TEST(MemoryPool, KeepsSmallBlocksWhenAskedTo) {
+  MemoryPool pool;
+  { const Tensor small(pool, {1000}), large(pool, {1 << 20}); }
+  const size_t both = pool.stats().bytes;
+  pool.trim(size_t{1} << 20);
+  EXPECT_GE(pool.stats().bytes, 4000u);
+  EXPECT_LE(pool.stats().bytes, both - (size_t{4} << 20));
+  { const Tensor t(pool, {1000}); }
+  EXPECT_EQ(pool.stats().system_allocations, 2u);
+}
+
 }  // namespace
 }  // namespace rapt

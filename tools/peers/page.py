@@ -160,8 +160,9 @@ SUMMARY = (
     ("the same, base, batch 64, 2 threads, where each of its threads has a batch",
      [speed(f"decode_beam{beam}_batch64", "ctranslate2", 2, f"decode_beam{beam}_batch64_by_batches", size="base")
       for beam in (1, 4)]),
-    ("resident memory of decoding base, share of CTranslate2's, 1 / 2 threads",
-     [share("rss_mb", "decode_beam4_batch64", "ctranslate2", n, size="base") for n in (1, 2)]),
+    *((f"resident memory of decoding base, {when}, share of CTranslate2's, 1 / 2 threads",
+       [share(field, "decode_beam4_batch64", "ctranslate2", n, size="base") for n in (1, 2)])
+      for when, field in (("at its peak", "peak_rss_mb"), ("after it", "rss_mb"))),
     ("encoder only, base, 64 sentences of 5–60 tokens, against TransformerEncoder's nested path, 1 / 2 threads",
      [speed("encoder_nested", threads=n) for n in (1, 2)]),
     ("one word decoded, process start included, against import torch", [speed("startup_decode_one_word", other="import")]),

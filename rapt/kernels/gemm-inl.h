@@ -187,9 +187,14 @@ HWY_INLINE void set_operand_a(const Operation& g, Range panel, size_t k0, size_t
   in.a = g.op == Op::kTN ? g.a + k0 * g.lda + panel.begin : g.a + panel.begin * g.lda + k0;
   in.a_stride = g.lda;
   if (!blocks.pack_a) return;
-  pack_a_rows(in.a, g.lda, panel.size(), kc, scratch);
+  if (g.op == Op::kTN) {
+    pack_a_columns(in.a, g.lda, panel.size(), kc, scratch);
+    in.a_stride = kRows;
+  } else {
+    pack_a_rows(in.a, g.lda, panel.size(), kc, scratch);
+    in.a_stride = packed_row(kc);
+  }
   in.a = scratch;
-  in.a_stride = packed_row(kc);
 }
 
 // The rows of A of the panel behind p. Those of kTN, the micro-kernel requests itself.

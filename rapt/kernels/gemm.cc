@@ -49,6 +49,9 @@ void PackPanel(Op op, const float* b, size_t ldb, size_t cols, size_t k, float* 
   }
 }
 
+// Tiles of many rows use enough of what they read to pay for A and B in place, kTN.
+bool ReadsColumnsInPlace() { return product::k32Registers; }
+
 }  // namespace rapt::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -56,6 +59,7 @@ HWY_AFTER_NAMESPACE();
 namespace rapt::kernels {
 HWY_EXPORT(Multiply);
 HWY_EXPORT(PackPanel);
+HWY_EXPORT(ReadsColumnsInPlace);
 
 namespace {
 
@@ -63,21 +67,28 @@ namespace {
 // cache with eight ways.
 bool rows_collide(const Gemm& g) { return g.a.stride() % 1024 == 0 && g.m() > 8; }
 
-// Measured (docs/math/linear.md): B in place for kTN, where the micro-kernel requests its rows, or when
-// its rows are at most 2 KiB apart, which the L1 prefetcher follows, or when there is no reuse to pay
-// a packing; small blocks of B for few rows, so that they are used before they leave the L2 cache.
+// Measured (docs/math/linear.md): B in place for kTN with 32 registers, where the micro-kernel requests
+// its rows, or when its rows are at most 2 KiB apart, which the L1 prefetcher follows, or when there is
+// no reuse to pay a packing; small blocks of B for few rows, so that they are used before they leave
+// the L2 cache. With 16 registers A of a kTN is packed too, unless its rows are at most 1 KiB long.
 GemmBlocks choose_blocks(const Gemm& g, const GemmTuning& tuning, bool packed) {
-  const bool tn = g.op == Op::kTN;
+  const bool tn = g.op == Op::kTN, in_place = tn && HWY_DYNAMIC_DISPATCH(ReadsColumnsInPlace)();
   GemmBlocks blocks{};
   if (tuning.direct_below >= 0) {
     blocks.direct = g.m() <= static_cast<size_t>(tuning.direct_below);
   } else {
-    blocks.direct = tn || g.m() <= kMostRows || (g.b.stride() <= 512 && g.k() <= kMaxBlock);
+    blocks.direct = (in_place && g.b.stride() <= 8192) || g.m() <= kMostRows ||
+                    (g.b.stride() <= 512 && (tn || g.k() <= kMaxBlock));
   }
   blocks.direct = blocks.direct && !packed && g.op != Op::kNT;
-  blocks.columns = tuning.columns != 0 ? tuning.columns : g.m() <= 128 ? 64 : 256;
+  blocks.columns = tuning.columns != 0 ? tuning.columns
+                   : tn && !in_place   ? 512
+                   : g.m() <= 128      ? 64
+                                       : 256;
   blocks.columns = std::min(blocks.columns, ceil_div(g.n(), PackedB::kWidth) * PackedB::kWidth);
-  blocks.pack_a = !tn && (tuning.pack_a >= 0 ? tuning.pack_a != 0 : rows_collide(g));
+  blocks.pack_a = tuning.pack_a >= 0 ? tuning.pack_a != 0
+                  : tn               ? !in_place && g.a.stride() > 256
+                                     : rows_collide(g);
   return blocks;
 }
 

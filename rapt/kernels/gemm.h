@@ -67,7 +67,7 @@ void gemm(const Gemm& g, const PackedB& b, Pool& pool);  // g.b is ignored, g.op
 struct GemmTuning {
   size_t columns = 0;     // of B, packed at once
   int direct_below = -1;  // kNN, kTN: B is read in place if m is at most this
-  int pack_a = -1;        // kNN, kNT: 0 or 1
+  int pack_a = -1;        // 0 or 1
 };
 void gemm(const Gemm& g, const GemmTuning& tuning, Pool& pool);
 

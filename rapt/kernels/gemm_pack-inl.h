@@ -1,5 +1,5 @@
 // Packing for the matrix product, for one SIMD target: panels of op(B), in the order in which the
-// micro-kernel reads them, and rows of A that would collide in the cache. Include after foreach_target.h.
+// micro-kernel reads them, and panels of op(A) that would collide in the cache or lie far apart. Include after foreach_target.h.
 #if defined(RAPT_KERNELS_GEMM_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RAPT_KERNELS_GEMM_PACK_INL_H_
 #undef RAPT_KERNELS_GEMM_PACK_INL_H_
@@ -124,6 +124,20 @@ inline void pack_a_rows(const float* a, size_t lda, size_t rows, size_t k_count,
   if (k_count == 0) return;  // A may be null
   for (size_t i = 0; i < rows; ++i) {
     std::memcpy(to + i * packed_row(k_count), a + i * lda, k_count * sizeof(float));
+  }
+}
+
+// kTN: copies k_count columns of op(A), `rows` long, to columns that are kRows apart. A copy takes a few
+// cycles, so that more of them lie ahead than of rows of B.
+constexpr size_t kAheadColumns = 32;
+inline void pack_a_columns(const float* a, size_t lda, size_t rows, size_t k_count, float* to) {
+  for (size_t k = 0; k < k_count; ++k, a += lda, to += kRows) {
+    if (k + kAheadColumns < k_count) prefetch(a + kAheadColumns * lda, rows);
+    if (rows == kRows) {
+      std::memcpy(to, a, kRows * sizeof(float));  // of a size that the compiler knows
+    } else {
+      std::memcpy(to, a, rows * sizeof(float));
+    }
   }
 }
 

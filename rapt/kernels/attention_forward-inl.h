@@ -156,12 +156,10 @@ class ForwardTile {
         });
       }
     }
-    const Vec even = hn::Add(hn::Add(sum[0], sum[4]), hn::Add(sum[2], sum[6]));
-    const Vec odd = hn::Add(hn::Add(sum[1], sum[5]), hn::Add(sum[3], sum[7]));
     const Vec decay = exp2_nonpositive(hn::Sub(old, max));
     hn::Store(decay, f32, state_.decay + row);
     hn::Store(max, f32, state_.max + row);
-    hn::Store(hn::MulAdd(hn::Load(f32, state_.sum + row), decay, hn::Add(even, odd)), f32,
+    hn::Store(hn::MulAdd(hn::Load(f32, state_.sum + row), decay, sum_of_chains(sum)), f32,
               state_.sum + row);
   }
 

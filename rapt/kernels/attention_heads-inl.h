@@ -128,7 +128,6 @@ class HeadsTask {
   // P of all rows against the keys [begin, end); the decay and the sums.
   template <class D>
   void score(D lanes, size_t begin, size_t end) {
-    const F32 f32;
     for (size_t h = 0; h < heads_; h += hn::MaxLanes(lanes)) {
       size_t r = 0;
       for (; r + 4 <= rows_; r += 4) products<4>(lanes, r, h, end - begin);
@@ -137,13 +136,7 @@ class HeadsTask {
     }
     std::copy_n(state_.max, lanes_, old_);
     for (size_t r = 0; r < rows_; ++r) softmax(lanes, r, begin, end);
-    for (size_t i = 0; i < lanes_; i += kLanes) {
-      const Vec decay =
-          exp2_nonpositive(hn::Sub(hn::Load(f32, old_ + i), hn::Load(f32, state_.max + i)));
-      const Vec sum = hn::Load(f32, state_.sum + i);
-      hn::Store(decay, f32, state_.decay + i);
-      hn::Store(hn::MulAdd(sum, decay, hn::Load(f32, tile_sum_ + i)), f32, state_.sum + i);
-    }
+    state_.advance(lanes_, old_, tile_sum_);
   }
 
   // The scores of kRows rows, r and those after it, of the heads in the lanes from h on, against all
@@ -223,9 +216,7 @@ class HeadsTask {
           chain[c] = hn::Add(chain[c], hn::LoadU(lanes, at + c * heads_));
         }
       }
-      const V even = hn::Add(hn::Add(chain[0], chain[4]), hn::Add(chain[2], chain[6]));
-      const V odd = hn::Add(hn::Add(chain[1], chain[5]), hn::Add(chain[3], chain[7]));
-      hn::StoreU(hn::Add(even, odd), lanes, tile_sum_ + r * heads_ + h);
+      hn::StoreU(sum_of_chains(chain), lanes, tile_sum_ + r * heads_ + h);
     }
   }
 
@@ -243,16 +234,7 @@ class HeadsTask {
         rows.template operator()<2>();
         rows.template operator()<1>();
       };
-      switch (count) {
-        case 1:
-          return run.template operator()<1>();
-        case 2:
-          return run.template operator()<2>();
-        case 3:
-          return run.template operator()<3>();
-        default:
-          return run.template operator()<4>();
-      }
+      with_count(count, run);
     });
   }
   template <int kRows, int kVecs>

@@ -97,6 +97,21 @@ HWY_INLINE void split_vectors(size_t vecs, size_t most, const F& f) {
   }
 }
 
+// Calls f.operator()<count>(), for 1 to 4 vectors.
+template <class F>
+HWY_INLINE void with_count(size_t count, const F& f) {
+  switch (count) {
+    case 1:
+      return f.template operator()<1>();
+    case 2:
+      return f.template operator()<2>();
+    case 3:
+      return f.template operator()<3>();
+    default:
+      return f.template operator()<4>();
+  }
+}
+
 // C = A B over all rows and vectors. Each register tile goes to epilogue(row, vec, acc).
 template <bool kColumns, class Epilogue>
 void product(size_t rows, size_t vecs, const float* a, size_t lda, const float* b, size_t ldb,
@@ -109,16 +124,7 @@ void product(size_t rows, size_t vecs, const float* a, size_t lda, const float* 
                                                          epilogue);
       }
     };
-    switch (count) {
-      case 1:
-        return run.template operator()<1>();
-      case 2:
-        return run.template operator()<2>();
-      case 3:
-        return run.template operator()<3>();
-      default:
-        return run.template operator()<4>();
-    }
+    with_count(count, run);
   });
 }
 

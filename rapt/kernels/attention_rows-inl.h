@@ -111,7 +111,6 @@ class RowsTask {
 
   // P of all rows against the keys [key, end); the decay and the sums.
   void score(size_t key, size_t end) {
-    const F32 f32;
     const size_t keys = end - key, width = round_up(keys, 16);
     if (k_.step != 1) {
       const Rows k = stage(k_, key, end, a_.dim, true, k_copy_);
@@ -126,13 +125,7 @@ class RowsTask {
     product<false>(rows_, width / kLanes, q_, a_.dim, kt_, kKeyTile, a_.dim, Store{p_, kKeyTile});
     std::copy_n(state_.max, rows_, old_);
     for (size_t r = 0; r < rows_; ++r) softmax(r, key, end, width);
-    for (size_t r = 0; r < rows_; r += kLanes) {
-      const Vec decay =
-          exp2_nonpositive(hn::Sub(hn::Load(f32, old_ + r), hn::Load(f32, state_.max + r)));
-      const Vec sum = hn::Load(f32, state_.sum + r);
-      hn::Store(decay, f32, state_.decay + r);
-      hn::Store(hn::MulAdd(sum, decay, hn::Load(f32, tile_sum_ + r)), f32, state_.sum + r);
-    }
+    state_.advance(round_up(rows_, kLanes), old_, tile_sum_);
   }
 
   void softmax(size_t r, size_t key, size_t end, size_t width) {

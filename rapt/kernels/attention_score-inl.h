@@ -184,6 +184,14 @@ struct SoftmaxStart {
   }
 };
 
+// The sum of a tile from its eight chains.
+template <class V>
+HWY_INLINE V sum_of_chains(const V (&chain)[8]) {
+  const V even = hn::Add(hn::Add(chain[0], chain[4]), hn::Add(chain[2], chain[6]));
+  const V odd = hn::Add(hn::Add(chain[1], chain[5]), hn::Add(chain[3], chain[7]));
+  return hn::Add(even, odd);
+}
+
 // The online softmax over the rows of a task: what they have seen so far.
 struct SoftmaxState {
   float *max, *sum, *decay, *scale;
@@ -198,6 +206,15 @@ struct SoftmaxState {
     for (size_t r = row; r < row + rows; r += kLanes) {
       hn::Store(start.max, F32(), max + r);
       hn::Store(start.sum, F32(), sum + r);
+    }
+  }
+  // After a tile: the decay from the maxima before it, and the sums, with those of the tile.
+  void advance(size_t rows, const float* old_max, const float* tile_sum) const {
+    const F32 f32;
+    for (size_t r = 0; r < rows; r += kLanes) {
+      const Vec d = exp2_nonpositive(hn::Sub(hn::Load(f32, old_max + r), hn::Load(f32, max + r)));
+      hn::Store(d, f32, decay + r);
+      hn::Store(hn::MulAdd(hn::Load(f32, sum + r), d, hn::Load(f32, tile_sum + r)), f32, sum + r);
     }
   }
   // 1 / sum times the dropout scale; 0 for a row without keys. NaN survives the comparison.

@@ -6,16 +6,24 @@
 
 namespace rapt {
 
-KVCache::KVCache(size_t layers, CacheWidths widths, size_t slots, MemoryPool& memory) {
-  constexpr size_t kMostSlots = size_t{1} << 31;
-  check(slots < kMostSlots, "KVCache: ", slots, " slots, expected less than ", kMostSlots);
-  for (size_t layer = 0; layer < layers; ++layer) {
-    keys_.emplace_back(memory, Shape{slots, widths.keys});
-    values_.emplace_back(memory, Shape{slots, widths.values});
+KVCache::KVCache(size_t layers, CacheWidths widths, size_t slots, MemoryPool& memory)
+    : layers_(layers), slots_(slots) {
+  constexpr size_t kChunk = 64, kMostRows = size_t{1} << 31;
+  const size_t chunks = (slots + kChunk - 1) / kChunk;
+  chunk_ = chunks == 0 ? 0 : (slots + chunks - 1) / chunks;
+  const size_t rows = layers * chunks * chunk_;
+  check(rows < kMostRows, "KVCache: ", slots, " slots of ", layers, " layers, expected less than ",
+        kMostRows, " together");
+  keys_ = Tensor(memory, {rows, widths.keys});
+  values_ = Tensor(memory, {rows, widths.values});
+  users_.assign(rows, 0);
+  for (size_t i = slots; i-- > 0;) {
+    free_.push_back(static_cast<int32_t>(i / chunk_ * layers * chunk_ + i % chunk_));
   }
-  users_.assign(slots, 0);
-  free_.resize(slots);
-  for (size_t i = 0; i < slots; ++i) free_[i] = static_cast<int32_t>(slots - 1 - i);
+}
+
+Tensor KVCache::of_layer(const Tensor& all, size_t layer) const {
+  return all.slice_rows(layer * chunk_, all.rows() - (layers_ - 1 - layer) * chunk_);
 }
 
 KVCache::List KVCache::take_spare(uint64_t id) {
@@ -43,8 +51,8 @@ uint32_t KVCache::open(uint64_t id) {
 
 std::span<const int32_t> KVCache::append(uint32_t sequence, size_t rows) {
   check(sequence < lists_.size(), "KVCache: sequence ", sequence, " of ", lists_.size());
-  check(rows <= free_.size(), "KVCache: ", rows, " rows wanted, but ", free_.size(), " of ",
-        users_.size(), " slots are free; open fewer or shorter sequences at once");
+  check(rows <= free_.size(), "KVCache: ", rows, " rows wanted, but ", free_.size(), " of ", slots_,
+        " slots are free; open fewer or shorter sequences at once");
   std::vector<int32_t>& slots = lists_[sequence].slots;
   for (size_t i = 0; i < rows; ++i) {
     slots.push_back(free_.back());

@@ -18,6 +18,10 @@ struct CacheWidths {  // of a row of K and of V, all heads together
 
 // Rows of K and V of all layers, by slot. Lists of slots are copied when beams are reordered; keys
 // never move. A slot is free again when the last list that holds it has gone.
+//
+// One array holds the keys of all layers, another the values: some slots of the first layer, the
+// same of the next, …, then further slots. So what was ever used lies together, and the rest of the
+// array costs no memory.
 class KVCache {
  public:
   KVCache(size_t layers, CacheWidths widths, size_t slots,
@@ -32,8 +36,9 @@ class KVCache {
   uint64_t id(uint32_t sequence) const { return lists_[sequence].id; }
   size_t free_slots() const { return free_.size(); }
 
-  Tensor keys(size_t layer) const { return keys_[layer]; }      // [slots, widths.keys]
-  Tensor values(size_t layer) const { return values_[layer]; }  // [slots, widths.values]
+  // Row `slot` is that of the slot: [>= slots, widths.keys].
+  Tensor keys(size_t layer) const { return of_layer(keys_, layer); }
+  Tensor values(size_t layer) const { return of_layer(values_, layer); }
 
  private:
   struct List {
@@ -42,8 +47,10 @@ class KVCache {
   };
   List take_spare(uint64_t id);  // an empty list, with the memory of one that has left
   void give_back(List&& list);
+  Tensor of_layer(const Tensor& all, size_t layer) const;
 
-  std::vector<Tensor> keys_, values_;
+  size_t layers_, slots_, chunk_ = 0;  // chunk_: slots of a layer that lie side by side
+  Tensor keys_, values_;
   std::vector<List> lists_, next_, spare_;
   std::vector<int32_t> free_;    // the next to be given is the last
   std::vector<uint32_t> users_;  // by slot: lists that hold it

@@ -11,6 +11,7 @@
 namespace rapt {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
@@ -29,6 +30,32 @@ TEST(KVCache, HasKeysAndValuesOfEachLayer) {
   }
   EXPECT_NE(cache.keys(0).data(), cache.keys(1).data());
   EXPECT_EQ(cache.free_slots(), 5u);
+}
+
+// Also where a layer's slots lie in several places.
+TEST(KVCache, RowsOfLayersAndSlotsAreApart) {
+  for (const size_t slots : {1, 64, 65, 150}) {
+    KVCache cache(3, {4, 2}, slots);
+    cache.open(0);
+    const auto given = cache.append(0, slots);
+    const auto check_rows = [&](const auto& row_of, float kind) {
+      const auto value = [&](size_t layer, size_t i) {
+        return kind * static_cast<float>(layer * slots + i + 1);
+      };
+      for (const bool write : {true, false}) {
+        for (size_t layer = 0; layer < 3; ++layer) {
+          for (size_t i = 0; i < slots; ++i) {
+            const std::span<float> row = row_of(layer, static_cast<size_t>(given[i]));
+            if (write) std::ranges::fill(row, value(layer, i));
+            ASSERT_THAT(row, Each(value(layer, i))) << slots << " slots";
+          }
+        }
+      }
+    };
+    check_rows([&](size_t layer, size_t slot) { return cache.keys(layer).matrix().row(slot); }, 1);
+    check_rows([&](size_t layer, size_t slot) { return cache.values(layer).matrix().row(slot); },
+               -1);
+  }
 }
 
 TEST(KVCache, AppendsDistinctSlotsInOrder) {

@@ -6,7 +6,7 @@
 namespace rapt {
 namespace {
 
-constexpr size_t kKept = size_t{2} << 20;  // bytes: smaller blocks wait for the next call
+constexpr size_t kKept = size_t{16} << 20;  // bytes that wait for the next call
 
 size_t rows_of(const Sentence& s) { return s.source.size() + s.prefix.size() + 1; }
 

@@ -20,8 +20,8 @@ void check_step(const State& state, const Lengths& lengths) {
         " new rows, but the state has room for ", state.cache().free_slots());
 }
 
-// Rows of sources that a thread encodes at once.
-constexpr size_t kRowsOfThread = 256;
+// Rows of sources that are encoded at once: where there are several threads, each has its own.
+constexpr size_t kRowsAtOnce = 256;
 
 // The last row of each sequence.
 Tensor last_rows(Context& ctx, const Tensor& x, const Lengths& lengths) {
@@ -69,11 +69,10 @@ void Transformer::open(Context& ctx, State& state, const Lengths& source,
   }
   m.check_ids("source", ids, source, m.source_vocabulary);
   // Some sentences at a time: what the encoder needs for them is no more than what a step needs.
-  const size_t rows = kRowsOfThread * ctx.pool().threads();
   for (size_t first = 0, last; first < source.sequences(); first = last) {
     std::vector<Sequence> some{source[first]};
     for (last = first + 1; last < source.sequences(); ++last) {
-      if (source.offset(last + 1) - source.offset(first) > rows) break;
+      if (source.offset(last + 1) - source.offset(first) > kRowsAtOnce) break;
       some.push_back(source[last]);
     }
     const size_t begin = source.offset(first), end = source.offset(last);

@@ -107,12 +107,12 @@ void MemoryPool::release(Block* block) {
   stats_.bytes_in_use -= class_bytes(block->size_class);
 }
 
-void MemoryPool::trim(size_t least) {
+void MemoryPool::trim(size_t kept) {
   const std::lock_guard lock(mutex_);
-  for (size_t c = class_of(least); c < kClasses; ++c) {
-    while (free_[c] != nullptr) {
+  for (size_t c = kClasses; c-- > 0;) {
+    while (free_[c] != nullptr && stats_.bytes - stats_.bytes_in_use > kept) {
       Block* block = std::exchange(free_[c], free_[c]->next);
-      stats_.bytes -= class_bytes(block->size_class);
+      stats_.bytes -= class_bytes(c);
       system_free(block);
     }
   }

@@ -38,8 +38,8 @@ class MemoryPool {
 
   Block* allocate(size_t bytes);  // one reference; not cleared
   void release(Block* block);     // back to its list, when the last reference has gone
-  // Gives free blocks back to the system: those of at least so many bytes.
-  void trim(size_t least = 0);
+  // Gives free blocks back to the system, the largest first, until only so many bytes wait.
+  void trim(size_t kept = 0);
 
   struct Stats {
     size_t system_allocations = 0;  // blocks asked from the system so far

@@ -1,6 +1,10 @@
 #include "rapt/kernels/add_norm.h"
 
+#include <type_traits>
+
+#include "hwy/cache_control.h"
 #include "rapt/kernels/partials.h"
+#include "rapt/kernels/past_caches.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rapt/kernels/add_norm.cc"
@@ -31,33 +35,38 @@ void AddNormBackward(float alpha, MatrixView<const float> s, std::span<const flo
                      const RowDropout& dropout, const AddNormGradient& gradient,
                      std::span<float> dgamma, std::span<float> dbeta, size_t begin, size_t end,
                      float* scratch) {
-  const auto row = [&](size_t r, const auto& out, const auto& finish, const auto&... more)
-                       HWY_ATTR {
-                         normalize_backward(s.row(r), gamma, {stats.mean[r], stats.rstd[r]},
-                                            dy.row(r), out, dgamma, dbeta, finish, more...);
-                       };
+  const auto row = [&](auto past, size_t r, const auto& out, const auto& finish,
+                       const auto&... more) HWY_ATTR {
+    normalize_backward<past()>(s.row(r), gamma, {stats.mean[r], stats.rstd[r]}, dy.row(r), out,
+                               dgamma, dbeta, finish, more...);
+  };
   const auto add = [](Vec g, Vec residual) HWY_ATTR { return std::array{hn::Add(g, residual)}; };
   const Vec scale = hn::Set(F32(), alpha);
   const auto both = [&](Vec g, Vec residual, Vec m) HWY_ATTR {
     const Vec sum = hn::Add(g, residual);
     return std::array{hn::Mul(scale, sum), hn::Mul(sum, m)};
   };
-  const auto run = [&](const auto& residual) HWY_ATTR {
+  const MatrixView<float> dx = gradient.dx, dsub = gradient.dsub;
+  const auto run = [&](auto past, const auto& residual) HWY_ATTR {
     if (add_norm_shares_gradient(alpha, dropout)) {
-      for (size_t r = begin; r < end; ++r) row(r, std::array{gradient.dx.row(r)}, add, residual(r));
+      for (size_t r = begin; r < end; ++r) row(past, r, std::array{dx.row(r)}, add, residual(r));
       return;
     }
     for_each_row(dropout, begin, end, s.cols(), scratch,
                  [&](size_t r, const auto& factors) HWY_ATTR {
-                   const std::array out{gradient.dx.row(r), gradient.dsub.row(r)};
-                   row(r, out, both, residual(r), factors);
+                   row(past, r, std::array{dx.row(r), dsub.row(r)}, both, residual(r), factors);
                  });
   };
-  if (ds.data() == nullptr) {
-    run([](size_t) { return Constant{0.0f}; });
-  } else {
-    run([&](size_t r) { return ds.row(r); });
-  }
+  const auto run_to = [&](auto past) HWY_ATTR {
+    if (ds.data() == nullptr) {
+      run(past, [](size_t) { return Constant{0.0f}; });
+    } else {
+      run(past, [&](size_t r) { return ds.row(r); });
+    }
+  };
+  if (!goes_past_caches(dx) || !goes_past_caches(dsub)) return run_to(std::false_type());
+  run_to(std::true_type());
+  hwy::FlushStream();
 }
 
 }  // namespace rapt::kernels::HWY_NAMESPACE

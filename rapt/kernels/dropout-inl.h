@@ -19,39 +19,62 @@ using U32 = hn::ScalableTag<uint32_t>;
 using U64 = hn::RepartitionToWide<U32>;
 using Words = hn::Vec<U32>;
 
+// The keys of the rounds, in memory: read by the instruction that needs them, they take no register.
+struct Keys {
+  explicit HWY_INLINE Keys(uint64_t key) {
+    uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
+    for (int i = 0; i < kPhiloxRounds; ++i, k0 += kPhiloxW0, k1 += kPhiloxW1) {
+      of[i][0] = hn::Set(U32(), k0);
+      of[i][1] = hn::Set(U32(), k1);
+    }
+  }
+  Words of[kPhiloxRounds][2];
+};
+
 // Each word sits in the low half of a 64-bit lane; MulEven ignores the high half.
-HWY_INLINE void round(Words (&c)[4], uint32_t k0, uint32_t k1) {
+HWY_INLINE void round(Words (&c)[4], const Words (&key)[2]) {
   const U32 u32;
   const Words p0 = hn::BitCast(u32, hn::MulEven(hn::Set(u32, kPhiloxM0), c[0]));
   const Words p1 = hn::BitCast(u32, hn::MulEven(hn::Set(u32, kPhiloxM1), c[2]));
-  // The shuffle brings the high half down; it runs beside the products, a shift would not.
-  c[0] = hn::Xor(hn::Xor(hn::Shuffle2301(p1), c[1]), hn::Set(u32, k0));
-  c[2] = hn::Xor(hn::Xor(hn::Shuffle2301(p0), c[3]), hn::Set(u32, k1));
+  // The shuffle brings the high half down; it runs beside the products, a shift would not. Only it
+  // waits for them: the keys join the other words meanwhile.
+  c[0] = hn::Xor(hn::Shuffle2301(p1), hn::Xor(c[1], key[0]));
+  c[2] = hn::Xor(hn::Shuffle2301(p0), hn::Xor(c[3], key[1]));
   c[1] = p1;
   c[3] = p0;
 }
 
-// The draws of kLanes groups of eight columns, in order of columns.
-HWY_INLINE void draw(uint64_t key, RowKey row, uint32_t group, int16_t* draws) {
+// How many vectors of groups are drawn at once. A round waits for the one before: the CPU has time
+// for a second one meanwhile, but 16 registers do not hold both.
+inline constexpr size_t kAtOnce = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64 ? 2 : 1;
+
+// The draws of K * kLanes groups of eight columns, in order of columns.
+template <size_t K>
+HWY_INLINE void draw(const Keys& keys, RowKey key, uint32_t group, int16_t* draws) {
   const U32 u32;
-  const PhiloxBlock counter = draw_counter(group, row);
-  Words even[4], odd[4];
-  for (size_t i = 0; i < 4; ++i) even[i] = odd[i] = hn::Set(u32, counter[i]);
-  even[0] = hn::Add(even[0], hn::Iota(u32, 0));
-  odd[0] = hn::BitCast(u32, hn::ShiftRight<32>(hn::BitCast(U64(), even[0])));
-  uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
-  for (int i = 0; i < kPhiloxRounds; ++i, k0 += kPhiloxW0, k1 += kPhiloxW1) {
-    round(even, k0, k1);
-    round(odd, k0, k1);
+  Words even[K][4], odd[K][4];
+  HWY_UNROLL(2) for (size_t k = 0; k < K; ++k) {
+    const PhiloxBlock counter = draw_counter(group, key);
+    HWY_UNROLL(4) for (size_t i = 0; i < 4; ++i) even[k][i] = odd[k][i] = hn::Set(u32, counter[i]);
+    even[k][0] = hn::Add(even[k][0], hn::Iota(u32, static_cast<uint32_t>(k * row::kLanes)));
+    odd[k][0] = hn::BitCast(u32, hn::ShiftRight<32>(hn::BitCast(U64(), even[k][0])));
   }
-  Words word[4];
-  HWY_UNROLL(4) for (size_t i = 0; i < 4; ++i) {
-    const Words high = hn::BitCast(u32, hn::ShiftLeft<32>(hn::BitCast(U64(), odd[i])));
-    word[i] = hn::OddEven(high, even[i]);
+  HWY_UNROLL(10) for (int i = 0; i < kPhiloxRounds; ++i) {
+    HWY_UNROLL(2) for (size_t k = 0; k < K; ++k) {
+      round(even[k], keys.of[i]);
+      round(odd[k], keys.of[i]);
+    }
   }
-  // Word w of a group holds its columns 2 w and 2 w + 1, the lower half first.
-  hn::StoreInterleaved4(word[0], word[1], word[2], word[3], u32,
-                        reinterpret_cast<uint32_t*>(draws));
+  HWY_UNROLL(2) for (size_t k = 0; k < K; ++k) {
+    Words word[4];
+    HWY_UNROLL(4) for (size_t i = 0; i < 4; ++i) {
+      const Words high = hn::BitCast(u32, hn::ShiftLeft<32>(hn::BitCast(U64(), odd[k][i])));
+      word[i] = hn::OddEven(high, even[k][i]);
+    }
+    // Word w of a group holds its columns 2 w and 2 w + 1, the lower half first.
+    hn::StoreInterleaved4(word[0], word[1], word[2], word[3], u32,
+                          reinterpret_cast<uint32_t*>(draws + 8 * k * row::kLanes));
+  }
 }
 
 }  // namespace philox
@@ -94,11 +117,15 @@ HWY_INLINE void for_rows(const RowDropout& dropout, size_t begin, size_t end, si
     return;
   }
   auto* draws = reinterpret_cast<int16_t*>(scratch);
+  const philox::Keys keys(dropout.key);
   dropout.rows->for_each_key(begin, end, [&](size_t r, RowKey row) HWY_ATTR {
     if (!pick(r)) return;
-    for (size_t c = 0; c < n; c += 8 * row::kLanes) {
-      philox::draw(dropout.key, row, static_cast<uint32_t>(c / 8), draws + c);
+    constexpr size_t kColumns = 8 * row::kLanes;
+    size_t c = 0;
+    for (; c + (philox::kAtOnce - 1) * kColumns < n; c += philox::kAtOnce * kColumns) {
+      philox::draw<philox::kAtOnce>(keys, row, static_cast<uint32_t>(c / 8), draws + c);
     }
+    if (c < n) philox::draw<1>(keys, row, static_cast<uint32_t>(c / 8), draws + c);
     f(r, DropoutFactors(draws, dropout.rate));
   });
 }

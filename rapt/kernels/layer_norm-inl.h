@@ -34,8 +34,9 @@ HWY_INLINE Moments normalize(std::span<const float> x, float total, std::span<co
 }
 
 // The gradient of one row: dx[i] = finish(rstd * (g - mean(g) - xhat * mean(g xhat)), more…), and
-// what the row adds to dgamma and dbeta. finish gives the vectors of `dx`, one or several outputs.
-template <size_t K, class F, class... Rows>
+// what the row adds to dgamma and dbeta. finish gives the vectors of `dx`, one or several outputs,
+// which go past the caches if kPast.
+template <bool kPast = false, size_t K, class F, class... Rows>
 HWY_INLINE void normalize_backward(std::span<const float> x, std::span<const float> gamma,
                                    Moments moments, std::span<const float> dy,
                                    const std::array<std::span<float>, K>& dx,
@@ -55,7 +56,7 @@ HWY_INLINE void normalize_backward(std::span<const float> x, std::span<const flo
   for (size_t k = 0; k < K; ++k) out[k] = dx[k];
   out[K] = dgamma;
   out[K + 1] = dbeta;
-  map(
+  map<kPast ? K : 0>(
       [&](Vec v, Vec g, Vec d, Vec sum_gamma, Vec sum_beta, auto... rest) HWY_ATTR {
         const Vec xhat = normal(v);
         const Vec centred = hn::Sub(hn::Mul(g, d), mean_g);

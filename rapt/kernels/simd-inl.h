@@ -5,6 +5,7 @@
 //   map(f, array{y, z}, a, b)      f gives an array of vectors, one an output
 //   sum_of(f, a, b)                sum over i of f(a[i], b[i])
 //   sums_of(f, a, b)               several at once: f gives an array
+//   map<k>(f, array{y, z}, a, b)   the first k outputs go past the caches; their rows are aligned
 //   map_sum(f, y, a, b)            map, and the sum of what it wrote
 //   maximum(a)                     of numbers; whether a NaN is seen depends on where it is
 //
@@ -50,10 +51,12 @@ inline constexpr size_t kChains = kSumLanes / kLanes;
 struct Whole {
   HWY_INLINE Vec load(const float* p) const { return hn::LoadU(F32(), p); }
   HWY_INLINE void store(Vec v, float* p) const { hn::StoreU(v, F32(), p); }
+  HWY_INLINE void store_past(Vec v, float* p) const { hn::Stream(v, F32(), p); }
   HWY_INLINE Vec keep(Vec v) const { return v; }
 };
 struct Part {
   size_t n;
+  HWY_INLINE void store_past(Vec v, float* p) const { store(v, p); }
   HWY_INLINE Vec keep(Vec v) const { return hn::IfThenElseZero(hn::FirstN(F32(), n), v); }
 #if HWY_TARGET <= HWY_AVX2
   HWY_INLINE Vec load(const float* p) const {
@@ -84,14 +87,15 @@ template <class At, class Row>
 requires requires(const Row& row) { row.vector(size_t{}); }
 HWY_INLINE Vec load(At, const Row& row, size_t i) { return row.vector(i); }
 
-template <class At>
+template <size_t kPast, class At>
 HWY_INLINE void store(At at, Vec v, std::span<float> row, size_t i) {
   at.store(v, row.data() + i);
 }
-template <class At, size_t K>
+template <size_t kPast, class At, size_t K>
 HWY_INLINE void store(At at, const std::array<Vec, K>& v,
                       const std::array<std::span<float>, K>& rows, size_t i) {
-  HWY_UNROLL(8) for (size_t k = 0; k < K; ++k) at.store(v[k], rows[k].data() + i);
+  HWY_UNROLL(8) for (size_t k = 0; k < kPast; ++k) at.store_past(v[k], rows[k].data() + i);
+  HWY_UNROLL(8) for (size_t k = kPast; k < K; ++k) at.store(v[k], rows[k].data() + i);
 }
 
 HWY_INLINE size_t size_of(std::span<const float> row) { return row.size(); }
@@ -155,16 +159,16 @@ HWY_INLINE std::array<float, K> accumulate(size_t n, const F& f) {
 
 }  // namespace row
 
-template <class F, class Out, class... Rows>
+template <size_t kPast = 0, class F, class Out, class... Rows>
 HWY_INLINE void map(const F& f, const Out& out, const Rows&... rows) {
   const size_t n = row::size_of(out);
   size_t i = 0;
   for (; i + row::kLanes <= n; i += row::kLanes) {
-    row::store(row::Whole(), f(row::load(row::Whole(), rows, i)...), out, i);
+    row::store<kPast>(row::Whole(), f(row::load(row::Whole(), rows, i)...), out, i);
   }
   if (i < n) {
     const row::Part part{n - i};
-    row::store(part, f(row::load(part, rows, i)...), out, i);
+    row::store<kPast>(part, f(row::load(part, rows, i)...), out, i);
   }
 }
 
@@ -192,7 +196,7 @@ template <class F, class... Rows>
 HWY_INLINE float map_sum(const F& f, std::span<float> out, const Rows&... rows) {
   return row::accumulate<1>(out.size(), [&](auto at, size_t i) HWY_ATTR {
     const Vec v = f(row::load(at, rows, i)...);
-    row::store(at, v, out, i);
+    at.store(v, out.data() + i);
     return std::array{v};
   })[0];
 }

@@ -4,8 +4,10 @@
 
 #include <limits>
 
+#include "rapt/kernels/add_norm.h"
 #include "rapt/kernels/add_norm_ref.h"
 #include "rapt/kernels/dropout_ref.h"
+#include "rapt/kernels/past_caches.h"
 #include "rapt/testing/everywhere.h"
 
 namespace rapt {
@@ -138,6 +140,36 @@ TEST(AddNorm, SameBitsForThreadsAndTargets) {
   expect_same_bits_everywhere(c.both(), {{200, 77}, {200, 77}, {77}, {77}});
   const Case scaled{200, 77, 0.3, 2.3};
   expect_same_bits_everywhere(scaled.add_norm(), {{200, 77}, {200, 77}, {77}, {77}});
+}
+
+TEST(AddNorm, GradientsPastTheCachesHaveTheSameBits) {
+  const size_t d = 519, rows = kernels::kPastCaches / d + 1;  // the rows end within a vector
+  const Tensor s = random_tensor({rows, d}, 0), dy = random_tensor({rows, d}, 1);
+  const Tensor gamma = random_tensor({d}, 2), mean = random_tensor({rows}, 3);
+  const Lengths tokens = Lengths::single(rows);
+  // dx, dsub, dgamma and dbeta, where a row of dx and dsub has so many floats.
+  const auto gradient = [&](size_t stride, bool past) {
+    const Tensor dx = Tensor::zeros({rows, stride}), dsub = Tensor::zeros({rows, stride});
+    const Tensor dgamma = Tensor::zeros({d}), dbeta = Tensor::zeros({d});
+    const Tensor partial = Tensor::zeros({row_block_count(rows), 2 * d});
+    const auto view = [&](const Tensor& x) { return x.matrix().slice_cols(0, d); };
+    EXPECT_EQ(kernels::goes_past_caches(view(dx)), past);
+    kernels::add_norm_backward(
+        1.0f, s.matrix(), gamma.span(), {mean.span(), mean.span()}, dy.matrix(), s.matrix(),
+        {7, DropRate::of(0.3), &tokens},
+        {view(dx), view(dsub), dgamma.span(), dbeta.span(), partial.matrix()}, test_pool());
+    std::vector<float> all;
+    for (const Tensor& x : {dx, dsub}) {
+      for (size_t r = 0; r < rows; ++r) {
+        const std::span<float> row = x.matrix().row(r);
+        all.insert(all.end(), row.begin(), row.begin() + d);
+        for (const float v : row.subspan(d)) EXPECT_EQ(v, 0);
+      }
+    }
+    for (const Tensor& x : {dgamma, dbeta}) all.insert(all.end(), x.host().begin(), x.host().end());
+    return all;
+  };
+  for_each_simd_target([&] { EXPECT_EQ(gradient(528, true), gradient(d, false)); });
 }
 
 TEST(AddNorm, KeepsNaN) {

@@ -134,8 +134,8 @@ void multiply_rows(const Operation& g, Range rows, Range cols, size_t k0, size_t
     const bool in_place = simple && n == width;
     ahead.step();
     for (size_t i = 0; i < count; ++i) prefetch_output(c + i * g.ldc, n);
-    const TileFn run =
-        kTiles[g.op == Op::kTN][count - 1][hwy::Num0BitsBelowLS1Bit_Nonzero64(vectors)];
+    const TileFn run = kTiles[static_cast<size_t>(in.layout)][count - 1]
+                             [hwy::Num0BitsBelowLS1Bit_Nonzero64(vectors)];
     if (in_place) {
       run(kc, in, {c, g.ldc, add, bias == nullptr ? nullptr : bias + j});
     } else {
@@ -182,19 +182,23 @@ HWY_INLINE Operands operands_b(const Operation& g, Range cols, size_t k0, size_t
 }
 
 // Points `in` at row panel p of op(A), k in [k0, k0 + kc): in place, or packed first.
-HWY_INLINE void set_operand_a(const Operation& g, Range panel, size_t k0, size_t kc,
-                              const GemmBlocks& blocks, float* scratch, Operands& in) {
-  in.a = g.op == Op::kTN ? g.a + k0 * g.lda + panel.begin : g.a + panel.begin * g.lda + k0;
+HWY_INLINE void set_operand_a(const Operation& g, const RowPanels& panels, size_t p, size_t k0,
+                              size_t kc, const GemmBlocks& blocks, float* scratch, Operands& in) {
+  const bool columns = g.op == Op::kTN;
+  const size_t row = panels.begin(p);
+  in.a = columns ? g.a + k0 * g.lda + row : g.a + row * g.lda + k0;
   in.a_stride = g.lda;
+  in.layout = !columns ? Layout::kRows : blocks.pack_a ? Layout::kPackedColumns : Layout::kColumns;
   if (!blocks.pack_a) return;
-  if (g.op == Op::kTN) {
-    pack_a_columns(in.a, g.lda, panel.size(), kc, scratch);
-    in.a_stride = kRows;
+  if (columns) {
+    const size_t last = std::min(p + kPanelsAtOnce, panels.count);
+    if (p % kPanelsAtOnce == 0) pack_a_columns(in.a, g.lda, panels, p, last, kc, scratch);
+    in.a = scratch + p % kPanelsAtOnce * kc * kRows;
   } else {
-    pack_a_rows(in.a, g.lda, panel.size(), kc, scratch);
+    pack_a_rows(in.a, g.lda, panels.begin(p + 1) - row, kc, scratch);
+    in.a = scratch;
     in.a_stride = packed_row(kc);
   }
-  in.a = scratch;
 }
 
 // The rows of A of the panel behind p. Those of kTN, the micro-kernel requests itself.
@@ -224,7 +228,7 @@ void multiply(const Operation& g, Range rows, Range cols, const GemmBlocks& bloc
         // A step of `ahead` is a tile.
         StripPrefetch ahead(rows_after(g, panels, p, k0, kc), ceil_div(block.size(), kPanel));
         const Range panel{panels.begin(p), panels.begin(p + 1)};
-        set_operand_a(g, panel, k0, kc, blocks, scratch.a, in);
+        set_operand_a(g, panels, p, k0, kc, blocks, scratch.a, in);
         multiply_rows(g, panel, block, k0, kc, in, epilogue, scratch.tile, ahead);
       }
     }

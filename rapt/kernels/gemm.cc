@@ -49,8 +49,8 @@ void PackPanel(Op op, const float* b, size_t ldb, size_t cols, size_t k, float* 
   }
 }
 
-// Tiles of many rows use enough of what they read to pay for A and B in place, kTN.
-bool ReadsColumnsInPlace() { return product::k32Registers; }
+// Tiles of many rows use enough of what they read to pay for operands in place.
+bool HasTallTiles() { return product::k32Registers; }
 
 }  // namespace rapt::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -59,7 +59,7 @@ HWY_AFTER_NAMESPACE();
 namespace rapt::kernels {
 HWY_EXPORT(Multiply);
 HWY_EXPORT(PackPanel);
-HWY_EXPORT(ReadsColumnsInPlace);
+HWY_EXPORT(HasTallTiles);
 
 namespace {
 
@@ -67,27 +67,29 @@ namespace {
 // cache with eight ways.
 bool rows_collide(const Gemm& g) { return g.a.stride() % 1024 == 0 && g.m() > 8; }
 
-// Measured (docs/math/linear.md): B in place for kTN with 32 registers, where the micro-kernel requests
-// its rows, or when its rows are at most 2 KiB apart, which the L1 prefetcher follows, or when there is
-// no reuse to pay a packing; small blocks of B for few rows, so that they are used before they leave
-// the L2 cache. With 16 registers A of a kTN is packed too, unless its rows are at most 1 KiB long.
+// Measured (docs/math/linear.md). With tall tiles B is read in place for kTN, where the micro-kernel
+// requests its rows, and when they are at most 2 KiB apart, which the L1 prefetcher follows; with six
+// rows up to 512 bytes; and always when there is no reuse to pay a packing. Small blocks of B for few
+// rows, so that they are used before they leave the L2 cache. A of a kTN is packed where tiles are not
+// tall and there are enough columns and rows of C to pay for it.
 GemmBlocks choose_blocks(const Gemm& g, const GemmTuning& tuning, bool packed) {
-  const bool tn = g.op == Op::kTN, in_place = tn && HWY_DYNAMIC_DISPATCH(ReadsColumnsInPlace)();
+  const bool tn = g.op == Op::kTN, tall = HWY_DYNAMIC_DISPATCH(HasTallTiles)();
+  constexpr size_t kFewRows = 32;
   GemmBlocks blocks{};
   if (tuning.direct_below >= 0) {
     blocks.direct = g.m() <= static_cast<size_t>(tuning.direct_below);
   } else {
-    blocks.direct = (in_place && g.b.stride() <= 8192) || g.m() <= kMostRows ||
-                    (g.b.stride() <= 512 && (tn || g.k() <= kMaxBlock));
+    const size_t near = !tall ? 128 : tn ? 8192 : g.k() <= kMaxBlock ? 512 : 0;
+    blocks.direct = g.m() <= (tn && !tall ? kFewRows : kMostRows) || g.b.stride() <= near;
   }
   blocks.direct = blocks.direct && !packed && g.op != Op::kNT;
   blocks.columns = tuning.columns != 0 ? tuning.columns
-                   : tn && !in_place   ? 512
+                   : tn && !tall       ? 512
                    : g.m() <= 128      ? 64
                                        : 256;
   blocks.columns = std::min(blocks.columns, ceil_div(g.n(), PackedB::kWidth) * PackedB::kWidth);
   blocks.pack_a = tuning.pack_a >= 0 ? tuning.pack_a != 0
-                  : tn               ? !in_place && g.a.stride() > 256
+                  : tn               ? !tall && g.m() > kFewRows && g.n() > 64
                                      : rows_collide(g);
   return blocks;
 }

@@ -127,16 +127,27 @@ inline void pack_a_rows(const float* a, size_t lda, size_t rows, size_t k_count,
   }
 }
 
-// kTN: copies k_count columns of op(A), `rows` long, to columns that are kRows apart. A copy takes a few
-// cycles, so that more of them lie ahead than of rows of B.
-constexpr size_t kAheadColumns = 32;
-inline void pack_a_columns(const float* a, size_t lda, size_t rows, size_t k_count, float* to) {
+// kTN: copies k_count columns of op(A), [begin(first), begin(last)) of panels, to columns that are kRows
+// apart. `a` is at the first row. Several panels at once: each takes but a part of a line, and columns a
+// power of two apart fall into so few sets that a line is gone when the next panel is packed.
+inline constexpr size_t kPanelsAtOnce = GemmScratch::kColumnRows / kRows;
+inline constexpr size_t kAheadColumns = 16;
+inline void pack_a_columns(const float* a, size_t lda, const RowPanels& panels, size_t first,
+                           size_t last, size_t k_count, float* to) {
+  const size_t begin = panels.begin(first), rows = panels.begin(last) - begin;
+  Range panel[kPanelsAtOnce];
+  for (size_t p = first; p < last; ++p) {
+    panel[p - first] = {panels.begin(p) - begin, panels.begin(p + 1) - begin};
+  }
   for (size_t k = 0; k < k_count; ++k, a += lda, to += kRows) {
     if (k + kAheadColumns < k_count) prefetch(a + kAheadColumns * lda, rows);
-    if (rows == kRows) {
-      std::memcpy(to, a, kRows * sizeof(float));  // of a size that the compiler knows
-    } else {
-      std::memcpy(to, a, rows * sizeof(float));
+    for (size_t p = 0; p < last - first; ++p) {
+      const float* const from = a + panel[p].begin;
+      if (panel[p].size() == kRows) {
+        std::memcpy(to + p * k_count * kRows, from, kRows * sizeof(float));  // of a known size
+      } else {
+        std::memcpy(to + p * k_count * kRows, from, panel[p].size() * sizeof(float));
+      }
     }
   }
 }

@@ -42,9 +42,10 @@ inline constexpr size_t kRowGap = 16;    // floats between packed rows: not all 
 
 // The memory of one task.
 struct GemmScratch {
-  static constexpr size_t kTile = 512;  // 14 x 32 or 1 x 128
+  static constexpr size_t kTile = 512;       // 14 x 32 or 1 x 128
+  static constexpr size_t kColumnRows = 48;  // of A, packed at once for kTN: three lines
   static size_t a_size(const GemmBlocks& blocks) {
-    return blocks.pack_a ? kMostRows * (kMaxBlock + kRowGap) : 0;
+    return blocks.pack_a ? std::max(kMostRows * (kMaxBlock + kRowGap), kColumnRows * kMaxBlock) : 0;
   }
   static size_t floats(const GemmBlocks& blocks, bool packs_b) {
     return kTile + a_size(blocks) + (packs_b ? kMaxBlock * blocks.columns : 0);

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cstddef>
-#include <type_traits>
 #include <utility>
 
 #include "hwy/highway.h"
@@ -36,10 +35,13 @@ constexpr size_t max_vectors(size_t rows) {
   return rows == 1 ? 8 : rows <= 3 ? 4 : 2;
 }
 
-// Where the operands of a tile are: A(i, k) = a[i * a_stride + k], or, for A in columns (kTN),
-// a[k * a_stride + i]; B(k, j) is at b[k * b_row + j] within a panel of 32 columns; the next panel
+// How A lies: A(i, k) = a[i * a_stride + k]; kTN: a[k * a_stride + i]; packed: a[k * kRows + i].
+enum class Layout { kRows, kColumns, kPackedColumns };
+
+// Where the operands of a tile are. B(k, j) is at b[k * b_row + j] within a panel of 32 columns; the next panel
 // is b_panel further.
 struct Operands {
+  Layout layout;
   const float* a;
   size_t a_stride;
   const float* b;
@@ -59,6 +61,7 @@ struct TileOutput {
 template <size_t kR>
 class AInRows {
  public:
+  static constexpr int kLevelOfB = 3;
   HWY_INLINE AInRows(const float* a, size_t stride)
       : stride_(stride),
         three_(3 * stride),
@@ -81,6 +84,7 @@ class AInRows {
 template <size_t kR>
 class AInColumns {
  public:
+  static constexpr int kLevelOfB = 2;  // A crowds L1
   HWY_INLINE AInColumns(const float* a, size_t stride) : stride_(stride), a_(a) {}
   HWY_INLINE float operator()(size_t i) const { return a_[i]; }
   HWY_INLINE void next() {
@@ -96,12 +100,23 @@ class AInColumns {
   const float* a_;
 };
 
+template <size_t kR>
+class APacked {
+ public:
+  static constexpr int kLevelOfB = 3;
+  HWY_INLINE APacked(const float* a, size_t) : a_(a) {}
+  HWY_INLINE float operator()(size_t i) const { return a_[i]; }
+  HWY_INLINE void next() { a_ += kRows; }
+
+ private:
+  const float* a_;
+};
+
 // Rows of B requested ahead of their use: B may be in L3 or memory when it is read the first time.
-// Beside A in columns, which crowds L1, into L2.
 inline constexpr size_t kAheadB = 24;
 
 // The product of kR rows of A and kV * lanes columns of B.
-template <size_t kR, size_t kV, bool kColumns>
+template <size_t kR, size_t kV, template <size_t> class A>
 void Tile(size_t k_count, const Operands& in, const TileOutput& out) {
   const F32 d;
   Vec sum[kR][kV];
@@ -110,7 +125,7 @@ void Tile(size_t k_count, const Operands& in, const TileOutput& out) {
 #pragma GCC unroll 8
     for (size_t j = 0; j < kV; ++j) sum[i][j] = hn::Zero(d);
   }
-  std::conditional_t<kColumns, AInColumns<kR>, AInRows<kR>> a(in.a, in.a_stride);
+  A<kR> a(in.a, in.a_stride);
   const size_t step_b = in.b_row, panel = in.b_panel;
   const float* HWY_RESTRICT b = in.b;
   for (size_t k = 0; k < k_count; ++k) {
@@ -123,7 +138,7 @@ void Tile(size_t k_count, const Operands& in, const TileOutput& out) {
 #pragma GCC unroll 8
       for (size_t j = 0; j < kV * kLanes; j += 16) {
         __builtin_prefetch(b + kAheadB * step_b + j / kPanel * panel + j % kPanel, 0,
-                           kColumns ? 2 : 3);
+                           A<kR>::kLevelOfB);
       }
     }
     b += step_b;
@@ -157,22 +172,23 @@ void Tile(size_t k_count, const Operands& in, const TileOutput& out) {
 
 using TileFn = void (*)(size_t, const Operands&, const TileOutput&);
 
-template <size_t kR, size_t kV, bool kColumns>
+template <size_t kR, size_t kV, template <size_t> class A>
 constexpr TileFn tile_or_null() {
   if constexpr (kV <= max_vectors(kR))
-    return &Tile<kR, kV, kColumns>;
+    return &Tile<kR, kV, A>;
   else
     return nullptr;
 }
-template <bool kColumns, size_t... kR>
+template <template <size_t> class A, size_t... kR>
 constexpr auto make_tiles(std::index_sequence<kR...>) {
   return std::array<std::array<TileFn, 4>, sizeof...(kR)>{
-      {{tile_or_null<kR + 1, 1, kColumns>(), tile_or_null<kR + 1, 2, kColumns>(),
-        tile_or_null<kR + 1, 4, kColumns>(), tile_or_null<kR + 1, 8, kColumns>()}...}};
+      {{tile_or_null<kR + 1, 1, A>(), tile_or_null<kR + 1, 2, A>(), tile_or_null<kR + 1, 4, A>(),
+        tile_or_null<kR + 1, 8, A>()}...}};
 }
-// kTiles[A in columns][rows - 1][log2(vectors)]
-inline constexpr std::array kTiles{make_tiles<false>(std::make_index_sequence<kRows>()),
-                                   make_tiles<true>(std::make_index_sequence<kRows>())};
+// kTiles[layout of A][rows - 1][log2(vectors)]
+inline constexpr std::array kTiles{make_tiles<AInRows>(std::make_index_sequence<kRows>()),
+                                   make_tiles<AInColumns>(std::make_index_sequence<kRows>()),
+                                   make_tiles<APacked>(std::make_index_sequence<kRows>())};
 
 }  // namespace product
 }  // namespace rapt::kernels::HWY_NAMESPACE

@@ -16,7 +16,6 @@
 
 #include "rapt/kernels/activation-inl.h"
 #include "rapt/kernels/gemm_pack-inl.h"
-#include "rapt/kernels/prefetch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rapt::kernels::HWY_NAMESPACE {
@@ -105,15 +104,10 @@ HWY_INLINE void finish_tile(const float* HWY_RESTRICT tile, size_t rows, size_t 
   }
 }
 
-// Requests a row of a tile of C, into L2: in L1 it would be in the way of A and B until it is written.
-HWY_INLINE void prefetch_output(const float* p, size_t n) {
-  for (size_t i = 0; i < n; i += 16) __builtin_prefetch(p + i, 1, 2);
-}
-
 // Rows `rows` of C(:, cols) for the block [k0, k0 + kc). `in` is at the first row and column.
 template <class Epilogue>
 void multiply_rows(const Operation& g, Range rows, Range cols, size_t k0, size_t kc, Operands in,
-                   const Epilogue& epilogue, float* tile, StripPrefetch& ahead) {
+                   const Epilogue& epilogue, float* tile, Requests requests) {
   const bool last = k0 + kc >= g.k, add = k0 > 0 || g.accumulate;
   const float* const bias = last ? bias_alone(epilogue) : nullptr;
   // What the micro-kernel can do itself, without `tile`.
@@ -132,14 +126,13 @@ void multiply_rows(const Operation& g, Range rows, Range cols, size_t k0, size_t
     float* c = g.c + rows.begin * g.ldc + j;
     in.b = b + offset / kPanel * in.b_panel + offset % kPanel;
     const bool in_place = simple && n == width;
-    ahead.step();
-    for (size_t i = 0; i < count; ++i) prefetch_output(c + i * g.ldc, n);
+    requests.c = c;
     const TileFn run = kTiles[static_cast<size_t>(in.layout)][count - 1]
                              [hwy::Num0BitsBelowLS1Bit_Nonzero64(vectors)];
     if (in_place) {
-      run(kc, in, {c, g.ldc, add, bias == nullptr ? nullptr : bias + j});
+      run(kc, in, {c, g.ldc, add, bias == nullptr ? nullptr : bias + j}, requests);
     } else {
-      run(kc, in, {tile, width});
+      run(kc, in, {tile, width}, requests);
       const auto finish = [&](auto add_c, const auto& map) HWY_ATTR {
         finish_tile<add_c.value>(tile, count, width, n, g.alpha, c, g.ldc, rows.begin, j, map);
       };
@@ -151,6 +144,7 @@ void multiply_rows(const Operation& g, Range rows, Range cols, size_t k0, size_t
       }
     }
     j += width;
+    requests.a += requests.lines * 16;
   }
 }
 
@@ -201,12 +195,15 @@ HWY_INLINE void set_operand_a(const Operation& g, const RowPanels& panels, size_
   }
 }
 
-// The rows of A of the panel behind p. Those of kTN, the micro-kernel requests itself.
-HWY_INLINE Strip rows_after(const Operation& g, const RowPanels& panels, size_t p, size_t k0,
-                            size_t kc) {
-  if (g.op == Op::kTN || p + 1 == panels.count) return {};
-  const size_t first = panels.begin(p + 1), last = panels.begin(p + 2);
-  return {g.a + first * g.lda + k0, g.lda, last - first, kc};
+// Beside C, the rows of A of the panel behind p, in equal parts by `tiles` tiles. Those of kTN, the
+// micro-kernel requests itself.
+HWY_INLINE Requests requests_of(const Operation& g, const RowPanels& panels, size_t p, size_t k0,
+                                size_t kc, size_t tiles) {
+  Requests requests{.c = nullptr, .c_row = g.ldc, .a = g.a, .a_row = g.lda, .lines = 0};
+  if (g.op == Op::kTN || p + 1 == panels.count) return requests;
+  requests.a = g.a + panels.begin(p + 1) * g.lda + k0;
+  requests.lines = ceil_div(ceil_div(kc, 16), tiles);
+  return requests;
 }
 
 // C(rows, cols).
@@ -225,11 +222,10 @@ void multiply(const Operation& g, Range rows, Range cols, const GemmBlocks& bloc
       const size_t kc = std::min(kc_max, g.k - k0);
       Operands in = operands_b(g, block, k0, kc, direct, scratch.b);
       for (size_t p = 0; p < panels.count; ++p) {
-        // A step of `ahead` is a tile.
-        StripPrefetch ahead(rows_after(g, panels, p, k0, kc), ceil_div(block.size(), kPanel));
         const Range panel{panels.begin(p), panels.begin(p + 1)};
         set_operand_a(g, panels, p, k0, kc, blocks, scratch.a, in);
-        multiply_rows(g, panel, block, k0, kc, in, epilogue, scratch.tile, ahead);
+        multiply_rows(g, panel, block, k0, kc, in, epilogue, scratch.tile,
+                      requests_of(g, panels, p, k0, kc, ceil_div(block.size(), kPanel)));
       }
     }
   }

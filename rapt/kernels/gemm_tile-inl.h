@@ -7,6 +7,7 @@
 #define RAPT_KERNELS_GEMM_TILE_INL_H_
 #endif
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -55,6 +56,16 @@ struct TileOutput {
   bool add = false;
   const float* bias = nullptr;  // or null
 };
+
+// What a tile requests while it computes, into L2, where it is not in the way of A and B: a row of C
+// and one of A every few k. All at once would fill the queue of misses, and A and B wait behind it.
+struct Requests {
+  const float* c;  // where the tile will be written
+  size_t c_row;
+  const float* a;  // rows that later tiles read, `lines` times 16 floats of each
+  size_t a_row, lines;
+};
+inline constexpr size_t kStepsARequest = 112 / kRows;
 
 // Column k of the kR rows of A, then the next. Four rows share a pointer: x86 addresses 0, 1 and 2
 // times a stride for free.
@@ -117,7 +128,7 @@ inline constexpr size_t kAheadB = 24;
 
 // The product of kR rows of A and kV * lanes columns of B.
 template <size_t kR, size_t kV, template <size_t> class A>
-void Tile(size_t k_count, const Operands& in, const TileOutput& out) {
+void Tile(size_t k_count, const Operands& in, const TileOutput& out, const Requests& requests) {
   const F32 d;
   Vec sum[kR][kV];
 #pragma GCC unroll 16
@@ -128,7 +139,7 @@ void Tile(size_t k_count, const Operands& in, const TileOutput& out) {
   A<kR> a(in.a, in.a_stride);
   const size_t step_b = in.b_row, panel = in.b_panel;
   const float* HWY_RESTRICT b = in.b;
-  for (size_t k = 0; k < k_count; ++k) {
+  const auto step = [&]() HWY_ATTR {
     Vec bv[kV];
 #pragma GCC unroll 8
     for (size_t j = 0; j < kV; ++j) {
@@ -149,6 +160,18 @@ void Tile(size_t k_count, const Operands& in, const TileOutput& out) {
       for (size_t j = 0; j < kV; ++j) sum[i][j] = hn::MulAdd(av, bv[j], sum[i][j]);
     }
     a.next();
+  };
+  const float *c_ahead = requests.c, *a_ahead = requests.a;
+  for (size_t k = 0, rows = kR; k < k_count;) {
+    if (rows != 0) {
+      --rows;
+#pragma GCC unroll 8
+      for (size_t j = 0; j < kV * kLanes; j += 16) __builtin_prefetch(c_ahead + j, 1, 2);
+      c_ahead += requests.c_row;
+      for (size_t j = 0; j < requests.lines; ++j) __builtin_prefetch(a_ahead + 16 * j, 0, 2);
+      a_ahead += requests.a_row;
+    }
+    for (const size_t end = std::min(k + kStepsARequest, k_count); k < end; ++k) step();
   }
   const auto write = [&](const auto& finish) HWY_ATTR {
     float* c = out.c;
@@ -170,7 +193,7 @@ void Tile(size_t k_count, const Operands& in, const TileOutput& out) {
   }
 }
 
-using TileFn = void (*)(size_t, const Operands&, const TileOutput&);
+using TileFn = void (*)(size_t, const Operands&, const TileOutput&, const Requests&);
 
 template <size_t kR, size_t kV, template <size_t> class A>
 constexpr TileFn tile_or_null() {

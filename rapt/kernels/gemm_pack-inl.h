@@ -74,6 +74,8 @@ HWY_INLINE void prefetch(const float* p, size_t n) {
   for (size_t i = 0; i < n; i += 16) hwy::Prefetch(p + i);
 }
 
+constexpr size_t kAheadBlocks = 64;  // floats
+
 // One panel of B for kNT: to[k][32] = b[j][k] for j < cols, zero behind them.
 inline void pack_panel_transposed(const float* HWY_RESTRICT b, size_t ldb, size_t cols,
                                   size_t k_count, float* HWY_RESTRICT to) {
@@ -83,8 +85,11 @@ inline void pack_panel_transposed(const float* HWY_RESTRICT b, size_t ldb, size_
     const float* from = b + j * ldb;
     size_t k = 0;
     for (; k + kLanes <= k_count; k += kLanes) {
+      // What is read four blocks later: of these rows, or of the next ones.
+      const float* later = from + k + kAheadBlocks;
+      if (k + kAheadBlocks >= k_count) later += kLanes * ldb - k_count;
 #pragma GCC unroll 16
-      for (size_t i = 0; i < kLanes; ++i) hwy::Prefetch(from + i * ldb + k + 64);
+      for (size_t i = 0; i < kLanes; ++i) hwy::Prefetch(later + i * ldb);
       transpose_square(from + k, ldb, to + k * kPanel + j, kPanel);
     }
     for (; k < k_count; ++k) {

@@ -19,7 +19,9 @@ void CrossEntropyRow(std::span<float> z, size_t target, SmoothingWeights weights
   const float top = maximum(z), at_target = z[target] - top;
   const Vec shift = hn::Set(f32, top);
   // sum of exp(z - top), which takes the place of z if its gradient is wanted, and of z - top.
+  // Meanwhile the next row is requested: its maximum would wait for memory.
   const auto sums = row::accumulate<2>(z.size(), [&](auto at, size_t i) HWY_ATTR {
+    __builtin_prefetch(z.data() + z.size() + i, 1, 2);
     const Vec v = hn::Sub(at.load(z.data() + i), shift), e = exp_nonpositive(v);
     if (gradient) at.store(e, z.data() + i);
     return std::array{e, v};

@@ -31,7 +31,7 @@
 #include <span>
 #include <tuple>
 
-#include "hwy/highway.h"
+#include "rapt/kernels/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rapt::kernels::HWY_NAMESPACE {
@@ -202,13 +202,19 @@ HWY_INLINE float map_sum(const F& f, std::span<float> out, const Rows&... rows) 
 }
 
 HWY_INLINE float maximum(std::span<const float> x) {
-  const F32 f32;
-  const auto larger = [](Vec a, Vec b) HWY_ATTR { return hn::IfThenElse(hn::Gt(a, b), a, b); };
-  Vec top = hn::Set(f32, -std::numeric_limits<float>::infinity());
+  constexpr size_t kTops = 4;  // a chain alone would wait for every comparison
+  Vec tops[kTops];
+  for (Vec& top : tops) top = hn::Set(F32(), -std::numeric_limits<float>::infinity());
+  const auto take = [&](Vec& top, size_t i)
+                        HWY_ATTR { top = math::larger(top, hn::LoadU(F32(), x.data() + i)); };
   size_t i = 0;
-  for (; i + row::kLanes <= x.size(); i += row::kLanes) top = larger(hn::LoadU(f32, &x[i]), top);
+  for (; i + kTops * row::kLanes <= x.size(); i += kTops * row::kLanes) {
+    HWY_UNROLL(4) for (size_t c = 0; c < kTops; ++c) take(tops[c], i + c * row::kLanes);
+  }
+  for (; i + row::kLanes <= x.size(); i += row::kLanes) take(tops[0], i);
+  for (size_t c = 1; c < kTops; ++c) tops[0] = math::larger(tops[0], tops[c]);
   alignas(64) float lanes[row::kLanes];
-  hn::Store(top, f32, lanes);
+  hn::Store(tops[0], F32(), lanes);
   float result = lanes[0];
   for (const float lane : lanes) result = lane > result ? lane : result;
   for (; i < x.size(); ++i) result = x[i] > result ? x[i] : result;

@@ -90,10 +90,16 @@ struct Sums {
   Tensor objective, nll;
 };
 
-Sums run_chunks(Context& ctx, const Var& x, const Projection& projection,
-                std::span<const int32_t> targets, const LossOptions& options,
-                const Gradients& gradients) {
+Sums run_chunks(Context& ctx, const Var& x, Projection projection, std::span<const int32_t> targets,
+                const LossOptions& options, const Gradients& gradients) {
   const size_t rows = x.rows();
+  Tensor memory;
+  kernels::PackedB packed;
+  if (projection.packed == nullptr && rows > kChunk) {  // each product would pack it again
+    memory = ctx.empty({kernels::PackedB::floats(projection.classes, projection.in)});
+    packed = kernels::pack_b(Op::kNT, projection.matrix->matrix(), memory.span(), ctx.pool());
+    projection.packed = &packed;
+  }
   const Tensor logits = ctx.empty({std::min(kChunk, rows), projection.classes});
   const Buffer<double> smoothed = ctx.buffer<double>(rows), nll = ctx.buffer<double>(rows);
   const kernels::SmoothingWeights weights = weights_of(options, projection.classes);

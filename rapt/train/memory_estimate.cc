@@ -58,9 +58,9 @@ size_t estimate_memory(const Transformer& model, const TrainOptions& options, Sh
 
   // Gradients of the widest layer, while the backward pass is there.
   const double backward = std::max(source, target) * (taken * (config.gated ? 3 : 2) * f + 3 * d);
-  // A chunk of logits, and the gradient of the output projection.
+  // A chunk of logits, the gradient of the output projection, and its packed form.
   const auto vocabulary = static_cast<double>(model.target_vocabulary());
-  const double loss = std::min(target, 512.0) * vocabulary + vocabulary * d + target * d;
+  const double loss = std::min(target, 512.0) * vocabulary + 2 * vocabulary * d + target * d;
   return static_cast<size_t>(4 *
                              (states * parameters + encoder + decoder + ends + backward + loss));
 }

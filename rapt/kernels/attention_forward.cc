@@ -24,8 +24,9 @@ void RowsOf(const Attention& a, const AttentionSequence& s, size_t kv_head, size
   attn::RowsTask(a, s, kv_head, query, weights, stride, memory).run();
 }
 size_t HeadsScratch(const Attention& a) { return attn::HeadsTask::scratch_floats(a); }
-void HeadsOf(const Attention& a, const AttentionSequence& s, size_t query, float* memory) {
-  attn::HeadsTask(a, s, query, memory).run();
+void HeadsOf(const Attention& a, const AttentionSequence& s, size_t query,
+             rapt::kernels::attn::PrefetchSlots& ahead, float* memory) {
+  attn::HeadsTask(a, s, query, ahead, memory).run();
 }
 void InterleaveHeads(MatrixView<const float> x, size_t heads, std::span<const int32_t> rows,
                      MatrixView<float> y) {
@@ -91,12 +92,17 @@ void attention_forward(const Attention& a, std::span<const AttentionSequence> se
   pool.run(plan.tasks(), floats, [&](size_t task, float* scratch) {
     const auto [s, n] = plan.find(task);
     const AttentionSequence& sequence = sequences[s];
-    if (by_heads(a, sequence)) return heads(a, sequence, n * attn::kRowQueries, scratch);
+    const size_t next = task + pool.threads();
+    if (by_heads(a, sequence)) {
+      attn::PrefetchSlots ahead;
+      if (next < plan.tasks()) ahead = {a, sequences[plan.find(next).sequence]};
+      return heads(a, sequence, n * attn::kRowQueries, ahead, scratch);
+    }
     if (by_rows(a, sequence)) return rows(a, sequence, n, 0, nullptr, 0, scratch);
     // The last tile first: under a causal mask it has the most keys.
     const size_t tiles = ceil_div(sequence.queries, attn::kQueryTile);
     attn::Prefetch ahead;
-    if (const size_t next = task + pool.threads(); next < plan.tasks()) {
+    if (next < plan.tasks()) {
       const auto [then, head] = plan.find(next);
       const bool pays = attn::Prefetch::pays(sequences[then]) && !by_rows(a, sequences[then]);
       if (pays) ahead.forward(a, sequences[then], head);

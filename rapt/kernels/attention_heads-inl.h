@@ -8,6 +8,7 @@
 #define RAPT_KERNELS_ATTENTION_HEADS_INL_H_
 #endif
 
+#include "rapt/kernels/attention_prefetch-inl.h"
 #include "rapt/kernels/attention_score-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -35,9 +36,11 @@ HWY_INLINE void interleave_heads(const float* x, size_t head, size_t heads, size
 class HeadsTask {
  public:
   // Queries [query, query + kRowQueries).
-  HeadsTask(const Attention& a, const AttentionSequence& s, size_t query, float* memory)
+  HeadsTask(const Attention& a, const AttentionSequence& s, size_t query, PrefetchSlots& ahead,
+            float* memory)
       : a_(a),
         s_(s),
+        ahead_(ahead),
         range_(s),
         query_(query),
         queries_(std::min<size_t>(kRowQueries, s.queries - query)),
@@ -89,7 +92,8 @@ class HeadsTask {
     if (rows == 2) return k32Registers ? 8 : 4;
     return k32Registers ? 4 : 2;
   }
-  static constexpr size_t kSpare = 4;  // keys that a tile may reach beyond the last
+  static constexpr int kLinesAStep = 4;  // of the next sequence, requested with each element of dim
+  static constexpr size_t kSpare = 4;    // keys that a tile may reach beyond the last
   static constexpr size_t kMostRows = k32Registers ? 4 : 2;  // whose values are added together
 
   // A row is a query, and one of the heads that read the same head of the keys.
@@ -170,6 +174,7 @@ class HeadsTask {
     const size_t size = a_.dim * heads_;
     const float* q = q_ + r * size + h;
     for (size_t at = 0; at < size; at += heads_) {
+      for (int i = 0; i < kLinesAStep; ++i) ahead_.step();
       V qd[kRows];
       RAPT_UNROLL for (int i = 0; i < kRows; ++i) qd[i] = hn::LoadU(lanes, q + i * size + at);
       RAPT_UNROLL for (int j = 0; j < kKeys; ++j) {
@@ -278,6 +283,7 @@ class HeadsTask {
 
   const Attention& a_;
   const AttentionSequence& s_;
+  PrefetchSlots& ahead_;
   const KeyRange range_;
   const size_t query_, queries_, rows_, heads_;
   const size_t lanes_;  // of all rows, whole vectors

@@ -1,5 +1,6 @@
 // Packing for the matrix product, for one SIMD target: panels of op(B), in the order in which the
-// micro-kernel reads them, and panels of op(A) that would collide in the cache or lie far apart. Include after foreach_target.h.
+// micro-kernel reads them, and panels of op(A) that would collide in the cache or lie far apart.
+// Include after foreach_target.h.
 #if defined(RAPT_KERNELS_GEMM_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RAPT_KERNELS_GEMM_PACK_INL_H_
 #undef RAPT_KERNELS_GEMM_PACK_INL_H_

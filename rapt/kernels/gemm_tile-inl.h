@@ -39,8 +39,8 @@ constexpr size_t max_vectors(size_t rows) {
 // How A lies: A(i, k) = a[i * a_stride + k]; kTN: a[k * a_stride + i]; packed: a[k * kRows + i].
 enum class Layout { kRows, kColumns, kPackedColumns };
 
-// Where the operands of a tile are. B(k, j) is at b[k * b_row + j] within a panel of 32 columns; the next panel
-// is b_panel further.
+// Where the operands of a tile are. B(k, j) is at b[k * b_row + j] within a panel of 32 columns; the
+// next panel is b_panel further.
 struct Operands {
   Layout layout;
   const float* a;
@@ -111,6 +111,7 @@ class AInColumns {
   const float* a_;
 };
 
+// The same packed: columns kRows apart, which the L1 prefetcher follows.
 template <size_t kR>
 class APacked {
  public:

@@ -67,31 +67,56 @@ namespace {
 // cache with eight ways.
 bool rows_collide(const Gemm& g) { return g.a.stride() % 1024 == 0 && g.m() > 8; }
 
-// Measured (docs/math/linear.md). With tall tiles B is read in place for kTN, where the micro-kernel
-// requests its rows, and when they are at most 2 KiB apart, which the L1 prefetcher follows; with six
-// rows up to 512 bytes; and always when there is no reuse to pay a packing. Small blocks of B for few
-// rows, so that they are used before they leave the L2 cache. A of a kTN is packed where tiles are not
-// tall and there are enough columns and rows of C to pay for it.
-GemmBlocks choose_blocks(const Gemm& g, const GemmTuning& tuning, bool packed) {
-  const bool tn = g.op == Op::kTN, tall = HWY_DYNAMIC_DISPATCH(HasTallTiles)();
-  constexpr size_t kFewRows = 32;
-  GemmBlocks blocks{};
-  if (tuning.direct_below >= 0) {
-    blocks.direct = g.m() <= static_cast<size_t>(tuning.direct_below);
-  } else {
-    const size_t near = !tall ? 128 : tn ? 8192 : g.k() <= kMaxBlock ? 512 : 0;
-    blocks.direct = g.m() <= (tn && !tall ? kFewRows : kMostRows) || g.b.stride() <= near;
+// Rows far apart fall into few sets of L1 and L2, so L3 brings them again for each tile. AMD's does so
+// in time; the one of Intel's servers is shared by more cores and slower.
+bool has_fast_l3() {
+#if HWY_ARCH_X86
+  return __builtin_cpu_is("amd") != 0;
+#else
+  return false;
+#endif
+}
+
+// How operands are read, measured (docs/math/linear.md). Tiles of many rows use enough of what they
+// read to pay for operands in place, if L3 is fast.
+struct Reading {
+  explicit Reading(const Gemm& g)
+      : tn(g.op == Op::kTN),
+        tall(HWY_DYNAMIC_DISPATCH(HasTallTiles)()),
+        in_place(tall && has_fast_l3()),
+        few(tall ? 64 : 32) {}
+  // The longest rows of B, in floats, that are read in place: for kTN the micro-kernel requests
+  // them, else the L1 prefetcher follows them up to 2 KiB.
+  size_t longest_row_of_b(const Gemm& g) const {
+    if (in_place) return tn ? 8192 : g.k() <= kMaxBlock ? 512 : 0;
+    return tall && !tn && g.m() <= few ? 512 : 128;
   }
-  blocks.direct = blocks.direct && !packed && g.op != Op::kNT;
-  blocks.columns = tuning.columns != 0 ? tuning.columns
-                   : tn && !tall       ? 512
-                   : g.m() <= 128      ? 64
-                                       : 256;
-  blocks.columns = std::min(blocks.columns, ceil_div(g.n(), PackedB::kWidth) * PackedB::kWidth);
-  blocks.pack_a = tuning.pack_a >= 0 ? tuning.pack_a != 0
-                  : tn               ? !tall && g.m() > kFewRows && g.n() > 64
-                                     : rows_collide(g);
-  return blocks;
+  // As many rows of A do not pay for a packing of B, whatever its rows.
+  size_t rows_in_place() const { return tn && !in_place ? few : kMostRows; }
+  // A of a kTN is packed where there are enough rows and columns of C to pay for it.
+  bool packs_a(const Gemm& g) const {
+    return tn ? !in_place && g.m() > few && g.n() > 64 : rows_collide(g);
+  }
+  // Small blocks of B for few rows, so that they are used before they leave the L2 cache.
+  size_t columns_of_b(const Gemm& g) const {
+    return tn && !in_place ? 512 : g.m() <= 128 ? 64 : 256;
+  }
+
+  bool tn, tall, in_place;
+  size_t few;  // rows of C
+};
+
+GemmBlocks choose_blocks(const Gemm& g, const GemmTuning& tuning, bool packed) {
+  const Reading reading(g);
+  const bool direct = tuning.direct_below >= 0 ? g.m() <= static_cast<size_t>(tuning.direct_below)
+                                               : g.m() <= reading.rows_in_place() ||
+                                                     g.b.stride() <= reading.longest_row_of_b(g);
+  const size_t columns = tuning.columns != 0 ? tuning.columns : reading.columns_of_b(g);
+  return {
+      .columns = std::min(columns, ceil_div(g.n(), PackedB::kWidth) * PackedB::kWidth),
+      .direct = direct && !packed && g.op != Op::kNT,
+      .pack_a = tuning.pack_a >= 0 ? tuning.pack_a != 0 : reading.packs_a(g),
+  };
 }
 
 // Below some microseconds of work, waking a thread costs more than it does.

@@ -4,7 +4,9 @@
 
 #include <limits>
 
+#include "rapt/kernels/layer_norm.h"
 #include "rapt/kernels/layer_norm_ref.h"
+#include "rapt/kernels/past_caches.h"
 #include "rapt/testing/everywhere.h"
 
 namespace rapt {
@@ -58,6 +60,27 @@ TEST(LayerNorm, ARowDoesNotDependOnItsNeighbours) {
     const Var alone(x.slice_rows(r, r + 1).clone());
     expect_same_bits(layer_norm(ctx, alone, Var(g), Var(g)).value(), y.slice_rows(r, r + 1));
   }
+}
+
+TEST(LayerNorm, GradientPastTheCachesHasTheSameBits) {
+  const size_t d = 519, rows = kernels::kPastCaches / d + 1;  // the rows end within a vector
+  const Tensor x = random_tensor({rows, d}, 0), dy = random_tensor({rows, d}, 1);
+  const Tensor gamma = random_tensor({d}, 2), mean = random_tensor({rows}, 3);
+  // dx, dgamma and dbeta, where a row of dx has so many floats.
+  const auto gradient = [&](size_t stride, bool past) {
+    const Tensor wide = Tensor::zeros({rows, stride});
+    const Tensor dgamma = Tensor::zeros({d}), dbeta = Tensor::zeros({d});
+    const Tensor partial = Tensor::zeros({row_block_count(rows), 2 * d});
+    const auto dx = wide.matrix().slice_cols(0, d);
+    EXPECT_EQ(kernels::goes_past_caches(dx), past);
+    kernels::layer_norm_backward(x.matrix(), gamma.span(), {mean.span(), mean.span()}, dy.matrix(),
+                                 dx, dgamma.span(), dbeta.span(), partial.matrix(), test_pool());
+    std::vector<float> all;
+    append_columns(wide, d, all);
+    for (const Tensor& t : {dgamma, dbeta}) all.insert(all.end(), t.host().begin(), t.host().end());
+    return all;
+  };
+  for_each_simd_target([&] { EXPECT_EQ(gradient(528, true), gradient(d, false)); });
 }
 
 TEST(LayerNorm, KeepsNaN) {

@@ -44,4 +44,12 @@ void expect_same_bits(const Tensor& value, const Tensor& expected) {
   }
 }
 
+void append_columns(const Tensor& wide, size_t cols, std::vector<float>& values) {
+  for (size_t r = 0; r < wide.shape()[0]; ++r) {
+    const std::span<float> row = wide.matrix().row(r);
+    values.insert(values.end(), row.begin(), row.begin() + cols);
+    for (const float v : row.subspan(cols)) EXPECT_EQ(v, 0) << "behind row " << r;
+  }
+}
+
 }  // namespace rapt::testing

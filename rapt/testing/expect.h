@@ -39,6 +39,9 @@ void expect_near(const Tensor& value, const Array<double>& expected, double tole
 // The same bits; reports the first place that differs.
 void expect_same_bits(const Tensor& value, const Tensor& expected);
 
+// Appends the first `cols` columns of a matrix that was 0; what lies behind them must be so still.
+void append_columns(const Tensor& wide, size_t cols, std::vector<float>& values);
+
 namespace detail {
 template <size_t N>
 std::array<Tensor, N> random_inputs(const Shape (&shapes)[N]) {

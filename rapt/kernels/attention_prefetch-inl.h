@@ -73,8 +73,8 @@ class Prefetch {
   std::array<Strip, 8> strips_;
 };
 
-// The keys and values, of all heads, that the next sequence of a batch that is decoded reads: rows of
-// slots, in any order.
+// The keys and values, of all heads, that the next sequence of a batch that is decoded reads: rows
+// of slots, in any order, or those of a source.
 class PrefetchSlots {
  public:
   PrefetchSlots() = default;

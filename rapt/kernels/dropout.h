@@ -18,8 +18,8 @@ struct RowDropout {
   bool on() const { return rate.on(); }
 };
 
-// The scratch that a task needs to draw rows of d columns: 128 draws are the most that a target
-// makes at once.
+// The scratch that a task needs to draw rows of d columns, in whole steps of 128 draws: a target that
+// makes more at once does so where they fit.
 constexpr size_t dropout_scratch(size_t d) { return (d + 127) / 128 * 64; }
 
 // f(begin, end, scratch) for blocks of kRowBlock rows.

@@ -195,14 +195,15 @@ HWY_INLINE void set_operand_a(const Operation& g, const RowPanels& panels, size_
   }
 }
 
-// Beside C, the rows of A of the panel behind p, in equal parts by `tiles` tiles. Those of kTN, the
-// micro-kernel requests itself.
-HWY_INLINE Requests requests_of(const Operation& g, const RowPanels& panels, size_t p, size_t k0,
-                                size_t kc, size_t tiles) {
+// Beside C(:, cols), the rows of A of the panel behind p, in equal parts by the tiles of this one.
+// Those of kTN, the micro-kernel requests itself.
+HWY_INLINE Requests requests_of(const Operation& g, const RowPanels& panels, size_t p, size_t cols,
+                                size_t k0, size_t kc) {
   Requests requests{.c = nullptr, .c_row = g.ldc, .a = g.a, .a_row = g.lda, .lines = 0};
   if (g.op == Op::kTN || p + 1 == panels.count) return requests;
   requests.a = g.a + panels.begin(p + 1) * g.lda + k0;
-  requests.lines = ceil_div(ceil_div(kc, 16), tiles);
+  const size_t width = max_vectors(panels.begin(p + 1) - panels.begin(p)) * kLanes;
+  requests.lines = ceil_div(ceil_div(kc, 16), ceil_div(cols, width));
   return requests;
 }
 
@@ -225,7 +226,7 @@ void multiply(const Operation& g, Range rows, Range cols, const GemmBlocks& bloc
         const Range panel{panels.begin(p), panels.begin(p + 1)};
         set_operand_a(g, panels, p, k0, kc, blocks, scratch.a, in);
         multiply_rows(g, panel, block, k0, kc, in, epilogue, scratch.tile,
-                      requests_of(g, panels, p, k0, kc, ceil_div(block.size(), kPanel)));
+                      requests_of(g, panels, p, block.size(), k0, kc));
       }
     }
   }

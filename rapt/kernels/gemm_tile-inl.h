@@ -57,8 +57,8 @@ struct TileOutput {
   const float* bias = nullptr;  // or null
 };
 
-// What a tile requests while it computes, into L2, where it is not in the way of A and B: a row of C
-// and one of A every few k. All at once would fill the queue of misses, and A and B wait behind it.
+// What a tile requests while it computes, into L2, where it is not in the way of A and B: a row of
+// C and one of A every few k. All at once would fill the queue of misses, and A and B wait behind it.
 struct Requests {
   const float* c;  // where the tile will be written
   size_t c_row;

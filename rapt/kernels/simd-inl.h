@@ -5,7 +5,7 @@
 //   map(f, array{y, z}, a, b)      f gives an array of vectors, one an output
 //   sum_of(f, a, b)                sum over i of f(a[i], b[i])
 //   sums_of(f, a, b)               several at once: f gives an array
-//   map<k>(f, array{y, z}, a, b)   the first k outputs go past the caches; their rows are aligned
+//   map<k>(f, array{y, z}, a, b)   the first k go past the caches: rows aligned, FlushStream() after
 //   map_sum(f, y, a, b)            map, and the sum of what it wrote
 //   maximum(a)                     of numbers; whether a NaN is seen depends on where it is
 //

@@ -1,5 +1,6 @@
 #include "rapt/models/state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "rapt/base/check.h"
@@ -11,12 +12,14 @@ KVCache::KVCache(size_t layers, CacheWidths widths, size_t slots, MemoryPool& me
   constexpr size_t kChunk = 64, kMostRows = size_t{1} << 31;
   const size_t chunks = (slots + kChunk - 1) / kChunk;
   chunk_ = chunks == 0 ? 0 : (slots + chunks - 1) / chunks;
-  const size_t rows = layers * chunks * chunk_;
+  const bool countable = slots < kMostRows && layers < kMostRows / std::max<size_t>(1, slots);
+  const size_t rows = countable ? layers * chunks * chunk_ : kMostRows;
   check(rows < kMostRows, "KVCache: ", slots, " slots of ", layers, " layers, expected less than ",
         kMostRows, " together");
   keys_ = Tensor(memory, {rows, widths.keys});
   values_ = Tensor(memory, {rows, widths.values});
   users_.assign(rows, 0);
+  free_.reserve(slots);
   for (size_t i = slots; i-- > 0;) {
     free_.push_back(static_cast<int32_t>(i / chunk_ * layers * chunk_ + i % chunk_));
   }

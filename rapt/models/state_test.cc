@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "rapt/base/check.h"
@@ -159,6 +160,14 @@ TEST(KVCache, SaysWhenItIsFull) {
       },
       ThrowsMessage<InvalidArgument>(HasSubstr("parent 1 of 1")));
   EXPECT_EQ(cache.sequences(), 1u);
+}
+
+TEST(KVCache, RefusesMoreThanItCanCount) {
+  const auto refused = ThrowsMessage<InvalidArgument>(HasSubstr("slots of"));
+  EXPECT_THAT([] { KVCache(3, {4, 4}, std::numeric_limits<size_t>::max()); }, refused);
+  EXPECT_THAT([] { KVCache(64, {0, 0}, size_t{1} << 58); }, refused);
+  EXPECT_THAT([] { KVCache(0, {4, 4}, size_t{1} << 31); }, refused);
+  EXPECT_THAT([] { KVCache(std::numeric_limits<size_t>::max(), {4, 4}, 2); }, refused);
 }
 
 TEST(State, HypothesesCarryTheirSourceAndDropItWithTheLastHeir) {

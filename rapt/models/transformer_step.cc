@@ -20,7 +20,7 @@ void check_step(const State& state, const Lengths& lengths) {
         " new rows, but the state has room for ", state.cache().free_slots());
 }
 
-// Rows of sources that are encoded at once: where there are several threads, each has its own.
+// Rows of sources that are encoded at once, in each call.
 constexpr size_t kRowsAtOnce = 256;
 
 // The last row of each sequence.

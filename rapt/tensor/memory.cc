@@ -38,8 +38,9 @@ constexpr size_t whole_pages(size_t bytes) {
 }
 void* map(size_t bytes) {
   bytes = whole_pages(bytes);
-  void* all =
-      mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  // Not reserved: a cache is as large as it could become, and most of it is never touched.
+  void* all = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (all == MAP_FAILED) throw std::bad_alloc();
   auto* begin = static_cast<std::byte*>(all);
   const size_t before = (kHugePage - reinterpret_cast<uintptr_t>(begin) % kHugePage) % kHugePage;

@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#ifdef __linux__
+#include <unistd.h>
+#endif
+
 #include <array>
+#include <fstream>
 
 namespace rapt {
 namespace {
@@ -81,6 +86,19 @@ TEST(MemoryPool, KeepsAsMuchAsItIsAskedTo) {
   { const Tensor small(pool, {1000}), medium(pool, {4000}); }
   EXPECT_EQ(pool.stats().system_allocations, 4u);
 }
+
+#ifdef __linux__
+TEST(MemoryPool, ABlockMayBeLargerThanTheMachineIfItIsNotUsed) {
+  int overcommit = 2;  // never
+  std::ifstream("/proc/sys/vm/overcommit_memory") >> overcommit;
+  if (overcommit == 2) GTEST_SKIP() << "the system promises no more memory than it has";
+  MemoryPool pool;
+  const auto bytes = static_cast<size_t>(sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
+  const Tensor t(pool, {bytes});  // four times as much
+  t.host().front() = t.host().back() = 1;
+  EXPECT_EQ(t.host().front() + t.host().back(), 2);
+}
+#endif
 
 }  // namespace
 }  // namespace rapt

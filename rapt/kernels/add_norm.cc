@@ -1,8 +1,5 @@
 #include "rapt/kernels/add_norm.h"
 
-#include <type_traits>
-
-#include "hwy/cache_control.h"
 #include "rapt/kernels/partials.h"
 #include "rapt/kernels/past_caches.h"
 
@@ -57,16 +54,13 @@ void AddNormBackward(float alpha, MatrixView<const float> s, std::span<const flo
                    row(past, r, std::array{dx.row(r), dsub.row(r)}, both, residual(r), factors);
                  });
   };
-  const auto run_to = [&](auto past) HWY_ATTR {
+  run_past_caches(goes_past_caches(dx) && goes_past_caches(dsub), [&](auto past) HWY_ATTR {
     if (ds.data() == nullptr) {
       run(past, [](size_t) { return Constant{0.0f}; });
     } else {
       run(past, [&](size_t r) { return ds.row(r); });
     }
-  };
-  if (!goes_past_caches(dx) || !goes_past_caches(dsub)) return run_to(std::false_type());
-  run_to(std::true_type());
-  hwy::FlushStream();
+  });
 }
 
 }  // namespace rapt::kernels::HWY_NAMESPACE

@@ -7,7 +7,9 @@
 #endif
 
 #include <cmath>
+#include <type_traits>
 
+#include "hwy/cache_control.h"
 #include "rapt/kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -69,6 +71,15 @@ HWY_INLINE void normalize_backward(std::span<const float> x, std::span<const flo
         return all;
       },
       out, x, gamma, dy, dgamma, dbeta, more...);
+}
+
+// run(true_type()), and all that it wrote past the caches is there for other threads, or
+// run(false_type()).
+template <class F>
+HWY_INLINE void run_past_caches(bool past, const F& run) {
+  if (!past) return run(std::false_type());
+  run(std::true_type());
+  hwy::FlushStream();
 }
 
 }  // namespace rapt::kernels::HWY_NAMESPACE

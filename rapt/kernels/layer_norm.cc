@@ -1,9 +1,7 @@
 #include "rapt/kernels/layer_norm.h"
 
 #include <algorithm>
-#include <type_traits>
 
-#include "hwy/cache_control.h"
 #include "rapt/kernels/partials.h"
 #include "rapt/kernels/past_caches.h"
 
@@ -28,16 +26,13 @@ void LayerNorm(MatrixView<const float> x, std::span<const float> gamma, std::spa
 void LayerNormBackward(MatrixView<const float> x, std::span<const float> gamma, NormStats stats,
                        MatrixView<const float> dy, MatrixView<float> dx, std::span<float> dgamma,
                        std::span<float> dbeta, size_t begin, size_t end) {
-  const auto run = [&](auto past) HWY_ATTR {
+  run_past_caches(goes_past_caches(dx), [&](auto past) HWY_ATTR {
     for (size_t r = begin; r < end; ++r) {
       normalize_backward<past()>(x.row(r), gamma, {stats.mean[r], stats.rstd[r]}, dy.row(r),
                                  std::array{dx.row(r)}, dgamma, dbeta,
                                  [](Vec g) HWY_ATTR { return std::array{g}; });
     }
-  };
-  if (!goes_past_caches(dx)) return run(std::false_type());
-  run(std::true_type());
-  hwy::FlushStream();
+  });
 }
 
 }  // namespace rapt::kernels::HWY_NAMESPACE

@@ -69,13 +69,13 @@ class BackwardChunk {
     dq_ = scratch_.take(kBlock * width_);
     q_copy_ = scratch_.take(kBlock * width_);
     do_copy_ = scratch_.take(kBlock * width_v_);
-    k_copy_ = scratch_.take(kBlock * width_);
-    v_copy_ = scratch_.take(kBlock * width_v_);
+    k_copy_ = scratch_.take(kKeyChunk * width_);
+    v_copy_ = scratch_.take(kKeyChunk * width_v_);
   }
   static size_t scratch_floats(const Attention& a) {
     const size_t width = round_up(a.dim, 16), width_v = round_up(a.dim_v, 16);
-    return GradientBlock::scratch_floats(a) + kKeyChunk * (width + width_v) +
-           kBlock * (3 * width + 2 * width_v) + 16 * 16;
+    return GradientBlock::scratch_floats(a) + 2 * kKeyChunk * (width + width_v) +
+           kBlock * (2 * width + width_v) + 16 * 16;
   }
 
   void run(rapt::kernels::attn::Turn turn) {
@@ -83,6 +83,7 @@ class BackwardChunk {
     const size_t blocks = (s_.queries + kBlock - 1) / kBlock;
     std::fill_n(dk_, (end_ - std::min(chunk_, end_)) * width_, 0.0f);
     std::fill_n(dv_, (end_ - std::min(chunk_, end_)) * width_v_, 0.0f);
+    stage_keys();
     for (size_t g = 0; g < a_.group(); ++g) {
       const size_t head = kv_head_ * a_.group() + g;
       block_.set_head(head);
@@ -92,7 +93,18 @@ class BackwardChunk {
         block_.set_rows(query, rows);
         if (a_.sink != nullptr && turn.is_first()) dsink += block_.sink_gradient();
         const bool alive = block_.first() < end_ && block_.stop() > begin_;
-        if (alive) add_block(rows);
+        if (alive) {
+          Prefetch next;
+          const bool is_last = b + 1 == blocks, is_last_head = g + 1 == a_.group();
+          if (!is_last) {
+            next.queries(a_, s_, grad_, head, query + kBlock);
+          } else if (!is_last_head) {
+            next.queries(a_, s_, grad_, head + 1, 0);
+          } else {
+            ahead_.gradients(a_, s_, grad_, kv_head_, begin_, end_);
+          }
+          add_block(rows, is_last && is_last_head ? ahead_ : next);
+        }
         if (!alive && !turn.is_first()) continue;
         turn.wait(g * blocks + b + 1);
         write_dq(head, query, rows, alive, turn.is_first());
@@ -123,43 +135,55 @@ class BackwardChunk {
     block_.set_rows(0, rows);
     if (a_.sink != nullptr) grad_.dsink[head] = block_.sink_gradient();
     block_.pack_rows();
+    stage_keys();
+    ahead_.pace(steps(rows, end_ - begin_));
     const float one = 1.0f;
-    multiply(begin_, end_, stage_q(rows), stage_dout(rows),
+    multiply(begin_, end_, stage_q(rows), stage_dout(rows), ahead_,
              {grad_.dv + head * a_.v.head, a_.v.row, &one},
              {grad_.dk + head * a_.k.head, a_.k.row, &a_.scale},
              {grad_.dq + head * a_.q.head, a_.q.row, &a_.scale});
   }
 
-  void add_block(size_t rows) {
+  void add_block(size_t rows, Prefetch& ahead) {
     block_.pack_rows();
     const Rows q = stage_q(rows), dout = stage_dout(rows);
     std::fill_n(dq_, rows * width_, 0.0f);
-    const size_t end = std::min(end_, block_.stop());
-    for (size_t key = std::max(chunk_, block_.first()); key < end; key += kBlock) {
+    const size_t first = std::max(chunk_, block_.first()), end = std::min(end_, block_.stop());
+    ahead.pace(steps(rows, end - first));
+    for (size_t key = first; key < end; key += kBlock) {
       const size_t to = key - chunk_;
-      multiply(key, std::min(key + kBlock, end), q, dout, {dv_ + to * width_v_, width_v_},
+      multiply(key, std::min(key + kBlock, end), q, dout, ahead, {dv_ + to * width_v_, width_v_},
                {dk_ + to * width_, width_}, {dq_, width_});
     }
   }
+  // Register tiles of the five products.
+  size_t steps(size_t rows, size_t keys) const {
+    const size_t vecs = width_ / kLanes, vecs_v = width_v_ / kLanes;
+    return 2 * register_tiles(keys, vectors(rows)) + register_tiles(keys, vecs + vecs_v) +
+           (keys + kBlock - 1) / kBlock * register_tiles(rows, vecs);
+  }
 
   // The rows of the queries against the keys [key, last).
-  void multiply(size_t key, size_t last, Rows q, Rows dout, Accumulate dv, Accumulate dk,
-                Accumulate dq) {
+  void multiply(size_t key, size_t last, Rows q, Rows dout, Prefetch& ahead, Accumulate dv,
+                Accumulate dk, Accumulate dq) {
     const size_t keys = last - key, rows = block_.rows();
-    const bool copy_k = is_far(a_.k.row, a_.dim, keys) || a_.dim % kLanes != 0;
-    const Rows k = stage(k_, key, last, a_.dim, copy_k, k_copy_);
-    const Rows v = stage(v_, key, last, a_.dim_v, is_far(a_.v.row, a_.dim_v, keys), v_copy_);
-    // The next keys first, but for a short sequence: its rows were requested by the task before.
-    const bool is_last = last == end_ || Prefetch::pays(s_);
-    Prefetch next;
-    if (!is_last) next.keys(a_, k_, v_, last, std::min(end_, last + kBlock));
-    Prefetch& ahead = is_last ? ahead_ : next;
+    const Rows k = from(k_staged_, key - chunk_), v = from(v_staged_, key - chunk_);
     block_.run(key, keys, k, v, true, ahead);
     const size_t vecs = width_ / kLanes, vecs_v = width_v_ / kLanes;
     product<false>(keys, vecs_v, block_.p(), kBlock, dout.data, dout.stride, rows,
                    Prefetching{dv, ahead});
     product<false>(keys, vecs, block_.ds(), kBlock, q.data, q.stride, rows, Prefetching{dk, ahead});
     product<true>(rows, vecs, block_.ds(), kBlock, k.data, k.stride, keys, Prefetching{dq, ahead});
+  }
+  static Rows from(Rows rows, size_t first) {
+    return {rows.data + first * rows.stride, rows.stride};
+  }
+  // All keys of the chunk, once: every block of queries reads them.
+  void stage_keys() {
+    const size_t keys = end_ - std::min(chunk_, end_);
+    const bool copy_k = is_far(a_.k.row, a_.dim, keys) || a_.dim % kLanes != 0;
+    k_staged_ = stage(k_, chunk_, end_, a_.dim, copy_k, k_copy_);
+    v_staged_ = stage(v_, chunk_, end_, a_.dim_v, is_far(a_.v.row, a_.dim_v, keys), v_copy_);
   }
   Rows stage_q(size_t rows) {
     const bool copy = is_far(a_.q.row, a_.dim, rows) || a_.dim % kLanes != 0;
@@ -205,6 +229,7 @@ class BackwardChunk {
   GradientBlock block_;
   const KeyRows k_, v_;
   size_t begin_, end_;
+  Rows k_staged_{}, v_staged_{};  // from key chunk_ on
   float *dk_, *dv_, *dq_, *q_copy_, *do_copy_, *k_copy_, *v_copy_;
 };
 
@@ -286,10 +311,9 @@ void attention_backward(const Attention& a, std::span<const AttentionSequence> s
     const attn::Turn turn(chunk == 0 ? nullptr : &done[task - 1], &done[task]);
     attn::Prefetch ahead;
     if (const size_t next = task + pool.threads(); next < plan.tasks()) {
-      const auto [then, kv_head] = plan.find(next);
-      if (attn::Prefetch::pays(sequences[then])) {
-        ahead.backward(a, sequences[then], grads[then], kv_head * a.group());
-      }
+      const auto [then, m] = plan.find(next);
+      const size_t after = chunks(sequences[then]);
+      ahead.backward(a, sequences[then], grads[then], m / after, m % after * attn::kKeyChunk);
     }
     run_chunk(a, sequences[s], grads[s], n / count, chunk * attn::kKeyChunk, turn, ahead, scratch);
   });

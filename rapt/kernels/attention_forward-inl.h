@@ -73,7 +73,9 @@ class ForwardTile {
       const Rows v = stage(v_, key, last, a_.dim_v, far_v || a_.dim_v % kLanes != 0, v_copy_);
       Prefetch next;  // keys; behind the last ones, what the next task needs
       next.keys(a_, k_, v_, last, std::min(stop, last + kKeyTile));
+      if (last >= stop && key > tile_start(query_)) ahead_.out(a_, s_, head_, query_, rows_);
       Prefetch& ahead = last < stop ? next : ahead_;
+      ahead.pace(steps(last - key));
       split_vectors(vecs_, panel_vecs(range_), [&](size_t vec, size_t count) HWY_ATTR {
         panel(vec * kLanes, count, key, last, k, v, ahead);
       });
@@ -82,6 +84,13 @@ class ForwardTile {
   }
 
  private:
+  // Register tiles of both products of all panels with a tile of keys.
+  size_t steps(size_t keys) const {
+    size_t tiles = register_tiles(rows_, vectors(a_.dim_v));
+    split_vectors(vecs_, panel_vecs(range_),
+                  [&](size_t, size_t count) { tiles += register_tiles(keys, count); });
+    return tiles;
+  }
   size_t tile_start(size_t query) const { return range_.first(query) / kKeyTile * kKeyTile; }
 
   // The queries first … of this tile against the keys [key, last).

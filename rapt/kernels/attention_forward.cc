@@ -62,6 +62,14 @@ bool by_heads(const Attention& a, const AttentionSequence& s) {
          attention_interleaves(a.kv_heads, a.dim_v) && !a.dropout.on() && s.bias == nullptr &&
          a.softcap == 0 && a.slopes == nullptr;
 }
+
+// Tasks go through the tiles of queries of a head, the last tile first: under a causal mask it has
+// the most keys.
+size_t query_tiles(const AttentionSequence& s) { return ceil_div(s.queries, attn::kQueryTile); }
+size_t head_of(const AttentionSequence& s, size_t task) { return task / query_tiles(s); }
+size_t first_query(const AttentionSequence& s, size_t task) {
+  return (query_tiles(s) - 1 - task % query_tiles(s)) * attn::kQueryTile;
+}
 }  // namespace
 
 // Heads fill whole vectors, values too.
@@ -81,7 +89,7 @@ void attention_forward(const Attention& a, std::span<const AttentionSequence> se
     if (sequences[s].queries == 0) return size_t{0};
     if (by_heads(a, sequences[s])) return ceil_div(sequences[s].queries, attn::kRowQueries);
     if (by_rows(a, sequences[s])) return a.kv_heads;
-    return a.heads * ceil_div(sequences[s].queries, attn::kQueryTile);
+    return a.heads * query_tiles(sequences[s]);
   });
   const auto tile = HWY_DYNAMIC_DISPATCH(Tile);
   const auto rows = HWY_DYNAMIC_DISPATCH(RowsOf);
@@ -99,15 +107,14 @@ void attention_forward(const Attention& a, std::span<const AttentionSequence> se
       return heads(a, sequence, n * attn::kRowQueries, ahead, scratch);
     }
     if (by_rows(a, sequence)) return rows(a, sequence, n, 0, nullptr, 0, scratch);
-    // The last tile first: under a causal mask it has the most keys.
-    const size_t tiles = ceil_div(sequence.queries, attn::kQueryTile);
     attn::Prefetch ahead;
     if (next < plan.tasks()) {
-      const auto [then, head] = plan.find(next);
-      const bool pays = attn::Prefetch::pays(sequences[then]) && !by_rows(a, sequences[then]);
-      if (pays) ahead.forward(a, sequences[then], head);
+      const auto [t, m] = plan.find(next);
+      const AttentionSequence& then = sequences[t];
+      const bool tiled = !by_heads(a, then) && !by_rows(a, then);
+      if (tiled) ahead.forward(a, then, head_of(then, m), first_query(then, m));
     }
-    tile(a, sequence, n / tiles, (tiles - 1 - n % tiles) * attn::kQueryTile, ahead, scratch);
+    tile(a, sequence, head_of(sequence, n), first_query(sequence, n), ahead, scratch);
   });
 }
 

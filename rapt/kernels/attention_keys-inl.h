@@ -12,7 +12,7 @@ namespace rapt::kernels::attn {
 inline constexpr size_t kKeyTile = 128;    // keys in a step of the online softmax: part of the bits
 inline constexpr size_t kKeyChunk = 512;   // keys whose dK and dV one task owns: part of the bits
 inline constexpr size_t kBlock = 64;       // queries, keys in a block of backward: part of the bits
-inline constexpr size_t kQueryTile = 256;  // queries of a task of forward: no part of the bits
+inline constexpr size_t kQueryTile = 512;  // queries of a task of forward: no part of the bits
 inline constexpr size_t kRowQueries = 4;   // up to these many go through attention_rows-inl.h
 // Up to these many go through attention_heads-inl.h, where keys are interleaved.
 inline constexpr size_t kHeadsQueries = 16;

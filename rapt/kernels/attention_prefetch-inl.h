@@ -1,7 +1,7 @@
 // Memory requested ahead of its use. The heads of a short sequence are narrow strips of far rows,
 // which no prefetcher of the CPU follows: without help a task waits for memory as long as it
 // computes. All requests at once would fill the queue of misses and stop the computation that should
-// hide them, so they go out a few at a time, between the register tiles.
+// hide them, so they are spread evenly over the register tiles.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -14,25 +14,48 @@ namespace rapt::kernels::attn {
 // The rows that are read or written next, by a later task or by this one.
 class Prefetch {
  public:
-  // Where a later task comes down to one tile; that of a long sequence requests its own keys.
-  static bool pays(const AttentionSequence& s) {
-    return s.queries <= kQueryTile && s.keys <= kQueryTile && s.slots == nullptr;
+  // What a task of forward begins with: the queries from `query` on, their first tile of keys and,
+  // if that is their only one, the rows of the result.
+  void forward(const Attention& a, const AttentionSequence& s, size_t head, size_t query) {
+    const size_t rows = std::min<size_t>(kQueryTile, s.queries - query);
+    const KeyRange range(s);
+    const size_t tile = range.first(query) / kKeyTile * kKeyTile;
+    const size_t stop = range.stop(query + rows - 1), kv_head = head / a.group();
+    add({s.q + head * a.q.head + query * a.q.row, a.q.row, rows, a.dim});
+    keys(a, key_rows(a, s, kv_head), value_rows(a, s, kv_head), std::max(tile, range.begin),
+         std::min(stop, tile + kKeyTile));
+    if (stop <= tile + kKeyTile) out(a, s, head, query, rows);
   }
-  void forward(const Attention& a, const AttentionSequence& s, size_t head) {
-    const size_t kv_head = head / a.group();
-    add({s.q + head * a.q.head, a.q.row, s.queries, a.dim});
-    add({s.k + kv_head * a.k.head, a.k.row, s.keys, a.dim});
-    add({s.v + kv_head * a.v.head, a.v.row, s.keys, a.dim_v});
-    add({s.out + head * a.out.head, a.out.row, s.queries, a.dim_v});
+  void out(const Attention& a, const AttentionSequence& s, size_t head, size_t query, size_t rows) {
+    add({s.out + head * a.out.head + query * a.out.row, a.out.row, rows, a.dim_v});
   }
+  // What a task of backward begins with: a chunk of keys and the first block of queries.
   void backward(const Attention& a, const AttentionSequence& s, const AttentionGrad& grad,
-                size_t head) {
-    const size_t kv_head = head / a.group();
-    forward(a, s, head);
-    add({grad.dout + head * a.out.head, a.out.row, s.queries, a.dim_v});
-    add({grad.dq + head * a.q.head, a.q.row, s.queries, a.dim});
-    add({grad.dk + kv_head * a.k.head, a.k.row, s.keys, a.dim});
-    add({grad.dv + kv_head * a.v.head, a.v.row, s.keys, a.dim_v});
+                size_t kv_head, size_t chunk) {
+    const KeyRange range(s);
+    const size_t first = std::max(chunk, range.begin),
+                 last = std::min(chunk + kKeyChunk, range.end);
+    keys(a, key_rows(a, s, kv_head), value_rows(a, s, kv_head), first, last);
+    queries(a, s, grad, kv_head * a.group(), 0);
+    if (s.queries <= kBlock) gradients(a, s, grad, kv_head, first, last);
+  }
+  // A block of queries, with all that backward reads and writes of them.
+  void queries(const Attention& a, const AttentionSequence& s, const AttentionGrad& grad,
+               size_t head, size_t query) {
+    const size_t rows = std::min<size_t>(kBlock, s.queries - query);
+    const size_t q = head * a.q.head + query * a.q.row;
+    add({s.q + q, a.q.row, rows, a.dim});
+    add({grad.dq + q, a.q.row, rows, a.dim});
+    add({grad.dout + head * a.out.head + query * a.out.row, a.out.row, rows, a.dim_v});
+    out(a, s, head, query, rows);
+  }
+  // Where the gradients of the keys [first, last) belong.
+  void gradients(const Attention& a, const AttentionSequence& s, const AttentionGrad& grad,
+                 size_t kv_head, size_t first, size_t last) {
+    if (first >= last) return;
+    const size_t row = first - KeyRange(s).begin;
+    add({grad.dk + kv_head * a.k.head + row * a.k.row, a.k.row, last - first, a.dim});
+    add({grad.dv + kv_head * a.v.head + row * a.v.row, a.v.row, last - first, a.dim_v});
   }
   // The keys [first, last), where they follow one another.
   void keys(const Attention& a, const KeyRows& k, const KeyRows& v, size_t first, size_t last) {
@@ -41,12 +64,18 @@ class Prefetch {
     add({v.row(first), v.stride, last - first, a.dim_v});
   }
 
+  // Spreads the requests over so many steps, and leaves the last of them time to arrive.
+  void pace(size_t steps) {
+    size_t lines = 0;
+    for (size_t i = next_; i < count_; ++i) lines += strips_[i].rows * lines_of(strips_[i]);
+    lines_a_step_ = lines * 5 / (4 * std::max<size_t>(steps, 1)) + 1;
+  }
   // Requests the next rows, into L2.
   void step() {
-    for (size_t lines = 0; lines < kLinesAStep && next_ < count_;) {
+    for (size_t lines = 0; lines < lines_a_step_ && next_ < count_;) {
       Strip& s = strips_[next_];
-      const size_t a_row = (s.width + kLine - 1) / kLine,
-                   rows = std::min(s.rows, (kLinesAStep - lines + a_row - 1) / a_row);
+      const size_t a_row = lines_of(s),
+                   rows = std::min(s.rows, (lines_a_step_ - lines + a_row - 1) / a_row);
       for (size_t r = 0; r < rows; ++r, s.x += s.stride) {
         for (size_t i = 0; i < s.width; i += kLine) __builtin_prefetch(s.x + i, 0, 2);
       }
@@ -62,15 +91,14 @@ class Prefetch {
     size_t stride, rows, width;
   };
   static constexpr size_t kLine = 16;  // floats
-  // Measured: with 32 the rows of the next task are not all there in time, 128 stop this one.
-  static constexpr size_t kLinesAStep = 64;
+  static size_t lines_of(const Strip& s) { return (s.width + kLine - 1) / kLine; }
 
   void add(const Strip& strip) {
     if (strip.rows > 0 && strip.width > 0) strips_[count_++] = strip;
   }
 
-  size_t count_ = 0, next_ = 0;
-  std::array<Strip, 8> strips_;
+  size_t count_ = 0, next_ = 0, lines_a_step_ = 0;
+  std::array<Strip, 10> strips_;
 };
 
 // The keys and values, of all heads, that the next sequence of a batch that is decoded reads: rows

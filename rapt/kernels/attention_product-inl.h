@@ -128,6 +128,14 @@ void product(size_t rows, size_t vecs, const float* a, size_t lda, const float* 
   });
 }
 
+// Register tiles of a product, but for those of the rest of its rows.
+inline size_t register_tiles(size_t rows, size_t vecs) {
+  size_t tiles = 0;
+  split_vectors(vecs, kMaxVecs,
+                [&](size_t, size_t count) { tiles += rows / kTileRows[count - 1]; });
+  return tiles;
+}
+
 struct Store {  // C = A B; max[vector] = the maximum with the rows of C, if wanted
   float* c;
   size_t ldc;

@@ -183,7 +183,9 @@ class BackwardChunk {
     const size_t keys = end_ - std::min(chunk_, end_);
     const bool copy_k = is_far(a_.k.row, a_.dim, keys) || a_.dim % kLanes != 0;
     k_staged_ = stage(k_, chunk_, end_, a_.dim, copy_k, k_copy_);
-    v_staged_ = stage(v_, chunk_, end_, a_.dim_v, is_far(a_.v.row, a_.dim_v, keys), v_copy_);
+    // V is read row by row: as well where it is, unless its rows fall into few sets of L2.
+    const bool copy_v = is_far(a_.v.row, 4 * a_.dim_v, keys);
+    v_staged_ = stage(v_, chunk_, end_, a_.dim_v, copy_v, v_copy_);
   }
   Rows stage_q(size_t rows) {
     const bool copy = is_far(a_.q.row, a_.dim, rows) || a_.dim % kLanes != 0;

@@ -49,7 +49,7 @@ namespace attn {
 class BackwardChunk {
  public:
   BackwardChunk(const Attention& a, const AttentionSequence& s, const AttentionGrad& grad,
-                size_t kv_head, size_t chunk, Prefetch& ahead, float* memory)
+                size_t kv_head, size_t chunk, const Prefetch& ahead, float* memory)
       : a_(a),
         s_(s),
         grad_(grad),
@@ -83,7 +83,8 @@ class BackwardChunk {
     const size_t blocks = (s_.queries + kBlock - 1) / kBlock;
     std::fill_n(dk_, (end_ - std::min(chunk_, end_)) * width_, 0.0f);
     std::fill_n(dv_, (end_ - std::min(chunk_, end_)) * width_v_, 0.0f);
-    stage_keys();
+    const LiveBlocks live(block_.range(), s_.queries, begin_, end_);
+    if (live.last > 0) stage_keys();
     for (size_t g = 0; g < a_.group(); ++g) {
       const size_t head = kv_head_ * a_.group() + g;
       block_.set_head(head);
@@ -92,19 +93,8 @@ class BackwardChunk {
         const size_t query = b * kBlock, rows = std::min<size_t>(kBlock, s_.queries - query);
         block_.set_rows(query, rows);
         if (a_.sink != nullptr && turn.is_first()) dsink += block_.sink_gradient();
-        const bool alive = block_.first() < end_ && block_.stop() > begin_;
-        if (alive) {
-          Prefetch next;
-          const bool is_last = b + 1 == blocks, is_last_head = g + 1 == a_.group();
-          if (!is_last) {
-            next.queries(a_, s_, grad_, head, query + kBlock);
-          } else if (!is_last_head) {
-            next.queries(a_, s_, grad_, head + 1, 0);
-          } else {
-            ahead_.gradients(a_, s_, grad_, kv_head_, begin_, end_);
-          }
-          add_block(rows, is_last && is_last_head ? ahead_ : next);
-        }
+        const bool alive = live.first <= b && b < live.last;
+        if (alive) add_block(rows, requests(g, b, live));
         if (!alive && !turn.is_first()) continue;
         turn.wait(g * blocks + b + 1);
         write_dq(head, query, rows, alive, turn.is_first());
@@ -136,15 +126,32 @@ class BackwardChunk {
     if (a_.sink != nullptr) grad_.dsink[head] = block_.sink_gradient();
     block_.pack_rows();
     stage_keys();
-    ahead_.pace(steps(rows, end_ - begin_));
+    Prefetch next = ahead_;
+    next.pace(steps(rows, end_ - begin_));
     const float one = 1.0f;
-    multiply(begin_, end_, stage_q(rows), stage_dout(rows), ahead_,
+    multiply(begin_, end_, stage_q(rows), stage_dout(rows), next,
              {grad_.dv + head * a_.v.head, a_.v.row, &one},
              {grad_.dk + head * a_.k.head, a_.k.row, &a_.scale},
              {grad_.dq + head * a_.q.head, a_.q.row, &a_.scale});
   }
 
-  void add_block(size_t rows, Prefetch& ahead) {
+  // What is needed behind block b of the g-th head: the next block or, in the end, the rows of the
+  // gradients of the keys and what the next task needs.
+  Prefetch requests(size_t g, size_t b, const LiveBlocks& live) const {
+    Prefetch next;
+    const size_t head = kv_head_ * a_.group() + g;
+    if (b + 1 < live.last) {
+      next.queries(a_, s_, grad_, head, (b + 1) * kBlock);
+    } else if (g + 1 < a_.group()) {
+      next.queries(a_, s_, grad_, head + 1, live.first * kBlock);
+    } else {
+      if (s_.queries > kBlock) next.gradients(a_, s_, grad_, kv_head_, begin_, end_);
+      next.append(ahead_);
+    }
+    return next;
+  }
+
+  void add_block(size_t rows, Prefetch ahead) {
     block_.pack_rows();
     const Rows q = stage_q(rows), dout = stage_dout(rows);
     std::fill_n(dq_, rows * width_, 0.0f);
@@ -159,8 +166,8 @@ class BackwardChunk {
   // Register tiles of the five products.
   size_t steps(size_t rows, size_t keys) const {
     const size_t vecs = width_ / kLanes, vecs_v = width_v_ / kLanes;
-    return 2 * register_tiles(keys, vectors(rows)) + register_tiles(keys, vecs + vecs_v) +
-           (keys + kBlock - 1) / kBlock * register_tiles(rows, vecs);
+    return 2 * register_tiles(keys, vectors(rows)) + register_tiles(keys, vecs) +
+           register_tiles(keys, vecs_v) + (keys + kBlock - 1) / kBlock * register_tiles(rows, vecs);
   }
 
   // The rows of the queries against the keys [key, last).
@@ -183,8 +190,8 @@ class BackwardChunk {
     const size_t keys = end_ - std::min(chunk_, end_);
     const bool copy_k = is_far(a_.k.row, a_.dim, keys) || a_.dim % kLanes != 0;
     k_staged_ = stage(k_, chunk_, end_, a_.dim, copy_k, k_copy_);
-    // V is read row by row: as well where it is, unless its rows fall into few sets of L2.
-    const bool copy_v = is_far(a_.v.row, 4 * a_.dim_v, keys);
+    // V is read row by row: measured, as fast where it is unless more than 8 heads lie in a row.
+    const bool copy_v = a_.v.row > 8 * a_.dim_v && keys > 16;
     v_staged_ = stage(v_, chunk_, end_, a_.dim_v, copy_v, v_copy_);
   }
   Rows stage_q(size_t rows) {
@@ -225,7 +232,7 @@ class BackwardChunk {
   const AttentionSequence& s_;
   const AttentionGrad& grad_;
   const size_t kv_head_, chunk_;
-  Prefetch& ahead_;
+  const Prefetch& ahead_;
   const size_t width_, width_v_;
   Scratch scratch_;
   GradientBlock block_;
@@ -240,7 +247,7 @@ class BackwardChunk {
 size_t ChunkScratch(const Attention& a) { return attn::BackwardChunk::scratch_floats(a); }
 void Chunk(const Attention& a, const AttentionSequence& s, const AttentionGrad& grad,
            size_t kv_head, size_t chunk, rapt::kernels::attn::Turn turn,
-           rapt::kernels::attn::Prefetch& ahead, float* memory) {
+           const rapt::kernels::attn::Prefetch& ahead, float* memory) {
   attn::BackwardChunk(a, s, grad, kv_head, chunk, ahead, memory).run(turn);
 }
 
@@ -314,8 +321,8 @@ void attention_backward(const Attention& a, std::span<const AttentionSequence> s
     attn::Prefetch ahead;
     if (const size_t next = task + pool.threads(); next < plan.tasks()) {
       const auto [then, m] = plan.find(next);
-      const size_t after = chunks(sequences[then]);
-      ahead.backward(a, sequences[then], grads[then], m / after, m % after * attn::kKeyChunk);
+      const size_t of_head = chunks(sequences[then]);
+      ahead.backward(a, sequences[then], grads[then], m / of_head, m % of_head * attn::kKeyChunk);
     }
     run_chunk(a, sequences[s], grads[s], n / count, chunk * attn::kKeyChunk, turn, ahead, scratch);
   });

@@ -21,14 +21,15 @@ inline size_t panel_vecs(const KeyRange& range) {
 
 class ForwardTile {
  public:
+  // Queries [query, query + rows), at most kQueryTile; `ahead`: what the next task needs.
   ForwardTile(const Attention& a, const AttentionSequence& s, size_t head, size_t query,
-              Prefetch& ahead, float* memory)
+              size_t rows, const Prefetch& ahead, float* memory)
       : a_(a),
         s_(s),
         range_(s),
         head_(head),
         query_(query),
-        rows_(std::min<size_t>(kQueryTile, s.queries - query)),
+        rows_(rows),
         ahead_(ahead),
         vecs_(vectors(rows_)),
         k_(key_rows(a, s, head / a.group())),
@@ -71,24 +72,38 @@ class ForwardTile {
       const bool far_v = is_far(a_.v.row, a_.dim_v, last - key);
       const Rows k = stage(k_, key, last, a_.dim, far_k, k_copy_);
       const Rows v = stage(v_, key, last, a_.dim_v, far_v || a_.dim_v % kLanes != 0, v_copy_);
-      Prefetch next;  // keys; behind the last ones, what the next task needs
-      next.keys(a_, k_, v_, last, std::min(stop, last + kKeyTile));
-      if (last >= stop && key > tile_start(query_)) ahead_.out(a_, s_, head_, query_, rows_);
-      Prefetch& ahead = last < stop ? next : ahead_;
-      ahead.pace(steps(last - key));
+      Prefetch next;
+      if (last < stop) {
+        next.keys(a_, k_, v_, last, std::min(stop, last + kKeyTile));
+      } else {  // the rows of the result, unless they were requested or in use before
+        if (key > tile_start(query_) && !in_place_) next.out(a_, s_, head_, query_, rows_);
+        next.append(ahead_);
+      }
+      next.pace(steps(key, last));
       split_vectors(vecs_, panel_vecs(range_), [&](size_t vec, size_t count) HWY_ATTR {
-        panel(vec * kLanes, count, key, last, k, v, ahead);
+        panel(vec * kLanes, count, key, last, k, v, next);
       });
     }
     finish();
   }
 
  private:
-  // Register tiles of both products of all panels with a tile of keys.
-  size_t steps(size_t keys) const {
-    size_t tiles = register_tiles(rows_, vectors(a_.dim_v));
-    split_vectors(vecs_, panel_vecs(range_),
-                  [&](size_t, size_t count) { tiles += register_tiles(keys, count); });
+  // Of the keys [key, last), those that the queries first, first + 1, … of this tile see, counted from
+  // a multiple of 8: key j joins chain j mod 8 of a sum.
+  std::pair<size_t, size_t> seen(size_t first, size_t rows, size_t key, size_t last) const {
+    const size_t query = query_ + first;
+    return {std::max(key, range_.first(query) / 8 * 8),
+            std::min(last, range_.stop(query + rows - 1))};
+  }
+  // Register tiles of both products of all panels with the keys [key, last).
+  size_t steps(size_t key, size_t last) const {
+    size_t tiles = 0;
+    split_vectors(vecs_, panel_vecs(range_), [&](size_t vec, size_t count) {
+      const size_t first = vec * kLanes, rows = std::min(count * kLanes, rows_ - first);
+      const auto [begin, end] = seen(first, rows, key, last);
+      if (begin >= end) return;
+      tiles += register_tiles(end - begin, count) + register_tiles(rows, vectors(a_.dim_v));
+    });
     return tiles;
   }
   size_t tile_start(size_t query) const { return range_.first(query) / kKeyTile * kKeyTile; }
@@ -97,8 +112,7 @@ class ForwardTile {
   void panel(size_t first, size_t vecs, size_t key, size_t last, Rows k, Rows v, Prefetch& ahead) {
     const size_t width = vecs * kLanes, rows = std::min(width, rows_ - first);
     const size_t query = query_ + first, last_query = query + rows - 1;
-    const size_t stop = range_.stop(last_query), begin = std::max(key, range_.first(query) / 8 * 8);
-    const size_t end = std::min(last, stop);
+    const auto [begin, end] = seen(first, rows, key, last);
     if (begin >= end) return;
     const size_t keys = end - begin;
     const bool masked = !range_.all(query, last_query, begin, end);
@@ -113,7 +127,8 @@ class ForwardTile {
       if (!plain) adjust(u, width, query + u, begin, keys, masked, top_ + first + u);
       softmax(score_ + u, width, query + u, begin, keys, first + u);
     }
-    const bool is_first = key == tile_start(query), is_last = key + kKeyTile >= stop;
+    const bool is_first = key == tile_start(query),
+               is_last = key + kKeyTile >= range_.stop(last_query);
     if (is_last) state_.set_scale(first, width, a_.dropout.scale());
     const Output output{out_ + first * out_stride_, out_stride_,
                         is_first ? nullptr : state_.decay + first,
@@ -210,7 +225,7 @@ class ForwardTile {
   const AttentionSequence& s_;
   const KeyRange range_;
   const size_t head_, query_, rows_;
-  Prefetch& ahead_;
+  const Prefetch& ahead_;
   const size_t vecs_;
   const KeyRows k_, v_;
   const Adjust adjust_;

@@ -14,9 +14,9 @@ HWY_BEFORE_NAMESPACE();
 namespace rapt::kernels::HWY_NAMESPACE {
 
 size_t TileScratch(const Attention& a) { return attn::ForwardTile::scratch_floats(a); }
-void Tile(const Attention& a, const AttentionSequence& s, size_t head, size_t query,
-          rapt::kernels::attn::Prefetch& ahead, float* memory) {
-  attn::ForwardTile(a, s, head, query, ahead, memory).run();
+void Tile(const Attention& a, const AttentionSequence& s, size_t head, size_t query, size_t rows,
+          const rapt::kernels::attn::Prefetch& ahead, float* memory) {
+  attn::ForwardTile(a, s, head, query, rows, ahead, memory).run();
 }
 size_t RowsScratch(const Attention& a) { return attn::RowsTask::scratch_floats(a); }
 void RowsOf(const Attention& a, const AttentionSequence& s, size_t kv_head, size_t query,
@@ -63,13 +63,29 @@ bool by_heads(const Attention& a, const AttentionSequence& s) {
          a.softcap == 0 && a.slopes == nullptr;
 }
 
-// Tasks go through the tiles of queries of a head, the last tile first: under a causal mask it has
-// the most keys.
-size_t query_tiles(const AttentionSequence& s) { return ceil_div(s.queries, attn::kQueryTile); }
-size_t head_of(const AttentionSequence& s, size_t task) { return task / query_tiles(s); }
-size_t first_query(const AttentionSequence& s, size_t task) {
-  return (query_tiles(s) - 1 - task % query_tiles(s)) * attn::kQueryTile;
-}
+// Which queries the tasks of tiles have.
+class Tiling {
+ public:
+  // Large tiles copy keys less often, small ones keep many threads busy.
+  Tiling(const Attention& a, std::span<const AttentionSequence> sequences, size_t threads) {
+    size_t tasks = 0;
+    for (const AttentionSequence& s : sequences) tasks += a.heads * count(s);
+    if (tasks < 4 * threads) tile_ /= 2;
+  }
+  size_t count(const AttentionSequence& s) const { return ceil_div(s.queries, tile_); }
+
+  struct Place {
+    size_t head, query, rows;
+  };
+  // The last tile of a head first: under a causal mask it has the most keys.
+  Place find(const AttentionSequence& s, size_t task) const {
+    const size_t query = (count(s) - 1 - task % count(s)) * tile_;
+    return {task / count(s), query, std::min(tile_, s.queries - query)};
+  }
+
+ private:
+  size_t tile_ = attn::kQueryTile;
+};
 }  // namespace
 
 // Heads fill whole vectors, values too.
@@ -85,11 +101,12 @@ void interleave_heads(MatrixView<const float> x, size_t heads, std::span<const i
 
 void attention_forward(const Attention& a, std::span<const AttentionSequence> sequences,
                        std::span<uint32_t> memory, Pool& pool) {
+  const Tiling tiling(a, sequences, pool.threads());
   const attn::Plan plan(memory, sequences.size(), [&](size_t s) {
     if (sequences[s].queries == 0) return size_t{0};
     if (by_heads(a, sequences[s])) return ceil_div(sequences[s].queries, attn::kRowQueries);
     if (by_rows(a, sequences[s])) return a.kv_heads;
-    return a.heads * query_tiles(sequences[s]);
+    return a.heads * tiling.count(sequences[s]);
   });
   const auto tile = HWY_DYNAMIC_DISPATCH(Tile);
   const auto rows = HWY_DYNAMIC_DISPATCH(RowsOf);
@@ -111,10 +128,13 @@ void attention_forward(const Attention& a, std::span<const AttentionSequence> se
     if (next < plan.tasks()) {
       const auto [t, m] = plan.find(next);
       const AttentionSequence& then = sequences[t];
-      const bool tiled = !by_heads(a, then) && !by_rows(a, then);
-      if (tiled) ahead.forward(a, then, head_of(then, m), first_query(then, m));
+      if (!by_heads(a, then) && !by_rows(a, then)) {
+        const auto [head, query, count] = tiling.find(then, m);
+        ahead.forward(a, then, head, query, count);
+      }
     }
-    tile(a, sequence, head_of(sequence, n), first_query(sequence, n), ahead, scratch);
+    const auto [head, query, count] = tiling.find(sequence, n);
+    tile(a, sequence, head, query, count, ahead, scratch);
   });
 }
 

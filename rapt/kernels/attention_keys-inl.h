@@ -9,11 +9,12 @@
 
 namespace rapt::kernels::attn {
 
-inline constexpr size_t kKeyTile = 128;    // keys in a step of the online softmax: part of the bits
-inline constexpr size_t kKeyChunk = 512;   // keys whose dK and dV one task owns: part of the bits
-inline constexpr size_t kBlock = 64;       // queries, keys in a block of backward: part of the bits
-inline constexpr size_t kQueryTile = 512;  // queries of a task of forward: no part of the bits
-inline constexpr size_t kRowQueries = 4;   // up to these many go through attention_rows-inl.h
+inline constexpr size_t kKeyTile = 128;   // keys in a step of the online softmax: part of the bits
+inline constexpr size_t kKeyChunk = 512;  // keys whose dK and dV one task owns: part of the bits
+inline constexpr size_t kBlock = 64;      // queries, keys in a block of backward: part of the bits
+inline constexpr size_t kQueryTile =
+    512;  // queries of a task of forward at most: no part of the bits
+inline constexpr size_t kRowQueries = 4;  // up to these many go through attention_rows-inl.h
 // Up to these many go through attention_heads-inl.h, where keys are interleaved.
 inline constexpr size_t kHeadsQueries = 16;
 
@@ -40,6 +41,11 @@ struct KeyRange {
            static_cast<int64_t>(last) + low <= static_cast<int64_t>(key) &&
            static_cast<int64_t>(query) + high >= static_cast<int64_t>(key_end) - 1;
   }
+  // Whether any of the queries [query, query + rows) sees one of the keys [key, key_end), counted from
+  // a multiple of 8.
+  bool any(size_t query, size_t rows, size_t key, size_t key_end) const {
+    return first(query) / 8 * 8 < key_end && stop(query + rows - 1) > key;
+  }
   bool has_edge() const { return high < static_cast<int64_t>(end) - 1; }
 
   uint32_t base;      // absolute position of coordinate 0
@@ -50,6 +56,18 @@ struct KeyRange {
   size_t clip(int64_t j) const {
     return static_cast<size_t>(
         std::clamp(j, static_cast<int64_t>(begin), static_cast<int64_t>(end)));
+  }
+};
+
+// The blocks of queries, from `first` up to `last`, that see one of the keys [begin, end).
+struct LiveBlocks {
+  size_t first = 0, last = 0;
+  LiveBlocks(const KeyRange& range, size_t queries, size_t begin, size_t end) {
+    for (size_t query = 0, b = 0; query < queries; query += kBlock, ++b) {
+      if (!range.any(query, std::min(kBlock, queries - query), begin, end)) continue;
+      if (last == 0) first = b;
+      last = b + 1;
+    }
   }
 };
 

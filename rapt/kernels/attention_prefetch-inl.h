@@ -5,6 +5,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 
 #include "rapt/kernels/attention_keys-inl.h"
@@ -14,10 +15,10 @@ namespace rapt::kernels::attn {
 // The rows that are read or written next, by a later task or by this one.
 class Prefetch {
  public:
-  // What a task of forward begins with: the queries from `query` on, their first tile of keys and,
-  // if that is their only one, the rows of the result.
-  void forward(const Attention& a, const AttentionSequence& s, size_t head, size_t query) {
-    const size_t rows = std::min<size_t>(kQueryTile, s.queries - query);
+  // What a task of forward begins with: the queries [query, query + rows), their first tile of keys
+  // and, if that is their only one, the rows of the result.
+  void forward(const Attention& a, const AttentionSequence& s, size_t head, size_t query,
+               size_t rows) {
     const KeyRange range(s);
     const size_t tile = range.first(query) / kKeyTile * kKeyTile;
     const size_t stop = range.stop(query + rows - 1), kv_head = head / a.group();
@@ -29,14 +30,16 @@ class Prefetch {
   void out(const Attention& a, const AttentionSequence& s, size_t head, size_t query, size_t rows) {
     add({s.out + head * a.out.head + query * a.out.row, a.out.row, rows, a.dim_v});
   }
-  // What a task of backward begins with: a chunk of keys and the first block of queries.
+  // What a task of backward begins with: a chunk of keys and the first block of queries that sees one.
   void backward(const Attention& a, const AttentionSequence& s, const AttentionGrad& grad,
                 size_t kv_head, size_t chunk) {
     const KeyRange range(s);
     const size_t first = std::max(chunk, range.begin),
                  last = std::min(chunk + kKeyChunk, range.end);
+    const LiveBlocks live(range, s.queries, first, last);
+    if (live.last == 0) return;
     keys(a, key_rows(a, s, kv_head), value_rows(a, s, kv_head), first, last);
-    queries(a, s, grad, kv_head * a.group(), 0);
+    queries(a, s, grad, kv_head * a.group(), live.first * kBlock);
     if (s.queries <= kBlock) gradients(a, s, grad, kv_head, first, last);
   }
   // A block of queries, with all that backward reads and writes of them.
@@ -64,6 +67,10 @@ class Prefetch {
     add({v.row(first), v.stride, last - first, a.dim_v});
   }
 
+  // What is requested behind all of this.
+  void append(const Prefetch& later) {
+    for (size_t i = later.next_; i < later.count_; ++i) add(later.strips_[i]);
+  }
   // Spreads the requests over so many steps, and leaves the last of them time to arrive.
   void pace(size_t steps) {
     size_t lines = 0;
@@ -94,11 +101,15 @@ class Prefetch {
   static size_t lines_of(const Strip& s) { return (s.width + kLine - 1) / kLine; }
 
   void add(const Strip& strip) {
-    if (strip.rows > 0 && strip.width > 0) strips_[count_++] = strip;
+    if (strip.rows == 0 || strip.width == 0) return;
+    assert(count_ < strips_.size());
+    strips_[count_++] = strip;
   }
 
   size_t count_ = 0, next_ = 0, lines_a_step_ = 0;
-  std::array<Strip, 10> strips_;
+  // At most those of backward: gradients of the keys of this task; keys, queries and gradients of
+  // the next one.
+  std::array<Strip, 2 + 2 + 4 + 2> strips_;
 };
 
 // The keys and values, of all heads, that the next sequence of a batch that is decoded reads: rows

@@ -233,6 +233,22 @@ inline std::vector<Case> cases() {
                   .range = 6,
                   .slopes = true,
                   .sink = true});
+  // More than a tile of queries and a chunk of keys, in rows that are far apart.
+  list.push_back({.name = "long, fused",
+                  .sizes = {{70, 70}, {540, 540}, {0, 0}, {37, 37}},
+                  .heads = 4,
+                  .kv_heads = 4,
+                  .dim = 8,
+                  .dim_v = 8,
+                  .band = causal,
+                  .fused = true});
+  list.push_back({.name = "long, positions",
+                  .sizes = {{70, 600, 640, 151}},
+                  .heads = 2,
+                  .kv_heads = 1,
+                  .dim = 20,
+                  .dim_v = 12,
+                  .band = causal});
   list.push_back({.name = "positions",
                   .sizes = {{40, 90, 200, 151}, {70, 70, 30, 30}, {3, 133, 200, 70}},
                   .band = {-100, 0},

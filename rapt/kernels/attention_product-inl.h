@@ -212,7 +212,7 @@ struct Output {
   }
 };
 
-// Another epilogue, and after each tile some requests of memory for a later task.
+// Another epilogue, and after each tile some requests of memory that is needed later.
 template <class Epilogue>
 struct Prefetching {
   Epilogue epilogue;

@@ -174,16 +174,13 @@ class BackwardChunk {
   void multiply(size_t key, size_t last, Rows q, Rows dout, Prefetch& ahead, Accumulate dv,
                 Accumulate dk, Accumulate dq) {
     const size_t keys = last - key, rows = block_.rows();
-    const Rows k = from(k_staged_, key - chunk_), v = from(v_staged_, key - chunk_);
+    const Rows k = k_staged_.from(key - chunk_), v = v_staged_.from(key - chunk_);
     block_.run(key, keys, k, v, true, ahead);
     const size_t vecs = width_ / kLanes, vecs_v = width_v_ / kLanes;
     product<false>(keys, vecs_v, block_.p(), kBlock, dout.data, dout.stride, rows,
                    Prefetching{dv, ahead});
     product<false>(keys, vecs, block_.ds(), kBlock, q.data, q.stride, rows, Prefetching{dk, ahead});
     product<true>(rows, vecs, block_.ds(), kBlock, k.data, k.stride, keys, Prefetching{dq, ahead});
-  }
-  static Rows from(Rows rows, size_t first) {
-    return {rows.data + first * rows.stride, rows.stride};
   }
   // All keys of the chunk, once: every block of queries reads them.
   void stage_keys() {

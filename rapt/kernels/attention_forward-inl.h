@@ -88,11 +88,10 @@ class ForwardTile {
   }
 
  private:
-  // Of the keys [key, last), those that the queries first, first + 1, … of this tile see, counted from
-  // a multiple of 8: key j joins chain j mod 8 of a sum.
+  // Of the keys [key, last), those that join sums of the queries first, first + 1, … of this tile.
   std::pair<size_t, size_t> seen(size_t first, size_t rows, size_t key, size_t last) const {
     const size_t query = query_ + first;
-    return {std::max(key, range_.first(query) / 8 * 8),
+    return {std::max(key, range_.first_chain(query)),
             std::min(last, range_.stop(query + rows - 1))};
   }
   // Register tiles of both products of all panels with the keys [key, last).
@@ -115,12 +114,13 @@ class ForwardTile {
     const auto [begin, end] = seen(first, rows, key, last);
     if (begin >= end) return;
     const size_t keys = end - begin;
+    k = k.from(begin - key);
+    v = v.from(begin - key);
     const bool masked = !range_.all(query, last_query, begin, end);
     const bool plain = !masked && !adjust_.any();
 
     std::copy_n(state_.max + first, width, top_ + first);
-    product<false>(keys, vecs, k.data + (begin - key) * k.stride, k.stride, qt_ + first * a_.dim,
-                   width, a_.dim,
+    product<false>(keys, vecs, k.data, k.stride, qt_ + first * a_.dim, width, a_.dim,
                    Prefetching{Store{score_, width, plain ? top_ + first : nullptr}, ahead});
     if (s_.bias != nullptr) pack_bias(query, rows, begin, keys, width);
     for (size_t u = 0; u < width; u += kLanes) {
@@ -133,8 +133,8 @@ class ForwardTile {
     const Output output{out_ + first * out_stride_, out_stride_,
                         is_first ? nullptr : state_.decay + first,
                         is_last ? state_.scale + first : nullptr};
-    product<true>(rows, vectors(a_.dim_v), score_, width, v.data + (begin - key) * v.stride,
-                  v.stride, keys, Prefetching{output, ahead});
+    product<true>(rows, vectors(a_.dim_v), score_, width, v.data, v.stride, keys,
+                  Prefetching{output, ahead});
   }
 
   void pack_bias(size_t query, size_t rows, size_t key, size_t keys, size_t width) {

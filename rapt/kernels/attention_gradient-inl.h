@@ -44,7 +44,7 @@ class GradientBlock {
   const float* ds() const { return ds_; }
   const KeyRange& range() const { return range_; }
   size_t rows() const { return rows_; }
-  size_t first() const { return range_.first(query_) / 8 * 8; }
+  size_t first() const { return range_.first_chain(query_); }
   size_t stop() const { return range_.stop(query_ + rows_ - 1); }
   const float* q() const { return s_.q + head_ * a_.q.head + query_ * a_.q.row; }
   const float* dout() const { return grad_.dout + head_ * a_.out.head + query_ * a_.out.row; }

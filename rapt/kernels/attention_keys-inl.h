@@ -41,10 +41,12 @@ struct KeyRange {
            static_cast<int64_t>(last) + low <= static_cast<int64_t>(key) &&
            static_cast<int64_t>(query) + high >= static_cast<int64_t>(key_end) - 1;
   }
-  // Whether any of the queries [query, query + rows) sees one of the keys [key, key_end), counted from
-  // a multiple of 8.
+  // Where the sums of a query begin: key j joins chain j mod 8, so at a multiple of 8.
+  size_t first_chain(size_t query) const { return first(query) / 8 * 8; }
+  // Whether any of the queries [query, query + rows) has sums that one of the keys [key, key_end)
+  // joins.
   bool any(size_t query, size_t rows, size_t key, size_t key_end) const {
-    return first(query) / 8 * 8 < key_end && stop(query + rows - 1) > key;
+    return first_chain(query) < key_end && stop(query + rows - 1) > key;
   }
   bool has_edge() const { return high < static_cast<int64_t>(end) - 1; }
 

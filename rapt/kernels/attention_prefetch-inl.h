@@ -30,7 +30,8 @@ class Prefetch {
   void out(const Attention& a, const AttentionSequence& s, size_t head, size_t query, size_t rows) {
     add({s.out + head * a.out.head + query * a.out.row, a.out.row, rows, a.dim_v});
   }
-  // What a task of backward begins with: a chunk of keys and the first block of queries that sees one.
+  // What a task of backward begins with: a chunk of keys and the first block of queries that sees
+  // one.
   void backward(const Attention& a, const AttentionSequence& s, const AttentionGrad& grad,
                 size_t kv_head, size_t chunk) {
     const KeyRange range(s);

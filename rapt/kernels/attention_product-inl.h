@@ -292,6 +292,7 @@ inline void pack_transposed(const float* x, size_t stride, size_t rows, size_t c
 struct Rows {
   const float* data;
   size_t stride;
+  Rows from(size_t first) const { return {data + first * stride, stride}; }
 };
 
 HWY_INLINE void copy_row(const float* from, size_t step, size_t dim, float* to, size_t width) {
